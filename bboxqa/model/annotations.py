@@ -1,6 +1,6 @@
 """Annotations of images as columns, the data set that holds them, and what the user said of it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
@@ -315,24 +315,19 @@ class Dataset(FrozenArrays, frozen=True, eq=False):
     def _repr_html_(self) -> str:
         from html import escape
 
-        by_annotator = Table(
-            {
-                "annotator": _names(self.annotator_names),
-                "images": self.assigned.sum(0),
-                "annotations": _counts(self.annotations.annotator, len(self.annotator_names)),
-            }
-        )
-        by_category = Table(
-            {
-                "category": _names(self.category_names),
-                "annotations": _counts(self.annotations.category, len(self.category_names)),
-            }
-        )
-        by_category = by_category.take(np.argsort(-by_category["annotations"], kind="stable"))
+        of, tables = self.annotations, []
+        for what, names, codes, more in (
+            ("annotator", self.annotator_names, of.annotator, {"images": self.assigned.sum(0)}),
+            ("category", self.category_names, of.category, {}),
+        ):
+            columns = {what: Categorical(np.arange(len(names), dtype=np.int32), names), **more}
+            counts = np.bincount(codes, minlength=len(names)).astype(np.int64)
+            tables.append(Table({**columns, "annotations": counts}))
+        order = np.argsort(-tables[1]["annotations"], kind="stable")
         head = repr(self).strip("<>").removeprefix("Dataset: ")
         notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.headlines, *self.notes))
-        tables = html_table(by_annotator, 20) + html_table(by_category, 20)
-        return f"<p>{escape(head)}</p>{tables}<ul>{notes}</ul>"
+        shown = html_table(tables[0], 20) + html_table(tables[1].take(order), 20)
+        return f"<p>{escape(head)}</p>{shown}<ul>{notes}</ul>"
 
 
 class Repeats(FrozenArrays, frozen=True, eq=False):
@@ -345,14 +340,6 @@ class Repeats(FrozenArrays, frozen=True, eq=False):
     annotator: IntArray
     """(R,) int32. The image and annotator of each image of `sessions`, as indices into the tables
     of the whole data set."""
-
-
-def _names(names: tuple[str, ...]) -> Categorical:
-    return Categorical(np.arange(len(names), dtype=np.int32), names)
-
-
-def _counts(index: IntArray, length: int) -> IndexArray:
-    return np.bincount(index, minlength=length).astype(np.int64)
 
 
 OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_stop", "size")
@@ -389,30 +376,26 @@ def join_outlines(parts: Sequence[Segmentations], rows: Sequence[IndexArray]) ->
     >>> len(join_outlines([outlines, outlines], [np.array([0]), np.array([0, 1])]))
     3
     """
-    rings = _before(len(part.ring_offsets) - 1 for part in parts)
-    points = _before(len(part.xy) for part in parts)
-    letters = _before(len(part.counts) for part in parts)
+    # What precedes each part.
+    rings = [*accumulate((len(part.ring_offsets) - 1 for part in parts), initial=0)]
+    points = [*accumulate((len(part.xy) for part in parts), initial=0)]
+    letters = [*accumulate((len(part.counts) for part in parts), initial=0)]
     shifts = {"part_start": rings, "part_stop": rings}
     shifts |= {"counts_start": letters, "counts_stop": letters}
 
     def column(name: str) -> NDArray[Any]:
         columns = (getattr(part, name)[index] for part, index in zip(parts, rows, strict=True))
         if name in shifts:
-            columns = (each + shift for each, shift in zip(columns, shifts[name], strict=True))
+            columns = (each + shift for each, shift in zip(columns, shifts[name], strict=False))
         return np.concatenate(list(columns))
 
-    offsets = (p.ring_offsets[1:] + n for p, n in zip(parts, points, strict=True))
+    offsets = (p.ring_offsets[1:] + n for p, n in zip(parts, points, strict=False))
     return Segmentations(
         **{name: column(name) for name in OF_ANNOTATIONS},
         xy=np.concatenate([part.xy for part in parts]),
         ring_offsets=np.concatenate([np.zeros(1, np.int64), *offsets]),
         counts=np.concatenate([part.counts for part in parts]),
     )
-
-
-def _before(counts: Iterable[int]) -> list[int]:
-    """Return the sum of the counts that precede each count."""
-    return list(accumulate(counts, initial=0))[:-1]
 
 
 class Joints(NamedTuple):

@@ -170,17 +170,14 @@ def column_of(values: Any, name: str) -> LabelColumn:
     try:
         coder.add(cells)
     except TypeError:
-        raise DatasetError(_not_labels(cells, name)) from None
+        wrong = [
+            f"{name}: record {row}: is a {type(cell).__name__}; expected a text or a number"
+            for row, cell in enumerate(cells)
+            if not (cell is None or isinstance(cell, str | int | float | np.generic))
+        ]
+        raise DatasetError(wrong) from None
     codes, labels = coder.finish()
     return LabelColumn(codes, tuple(map(label_of, labels)))
-
-
-def _not_labels(cells: Sequence[Any], name: str) -> list[str]:
-    return [
-        f"{name}: record {row}: is a {type(cell).__name__}; expected a text or a number"
-        for row, cell in enumerate(cells)
-        if not (cell is None or isinstance(cell, str | int | float | np.generic))
-    ]
 
 
 def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> Coded:
@@ -198,7 +195,9 @@ def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> 
     >>> coded.codes, coded.names
     (array([ 2,  1,  0,  0, -1], dtype=int32), ('1', '2', '10'))
     """
-    places = [place for place in _occurring(column) if column.labels[place] is not None]
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
+    occurring: list[int] = np.flatnonzero(counts).tolist()
+    places = [place for place in occurring if column.labels[place] is not None]
     labels = [label for place in places if (label := column.labels[place]) is not None]
     if not names:
         sets = [*takewhile(lambda found: found is not None, map(set_of, labels))]
@@ -226,17 +225,6 @@ def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> 
         name_of = {number: label for _, label, number in named}
     named_values = tuple(map(name_of.__getitem__, order))
     return Coded(codes[column.codes], named_values, np.array(list(map(float, order)), np.float64))
-
-
-def _occurring(column: LabelColumn) -> list[int]:
-    """Return the indices of the labels that occur."""
-    codes = column.codes[column.codes >= 0]
-    if len(codes) < len(column.labels):
-        occurs = np.unique(codes)
-    else:
-        occurs = np.flatnonzero(np.bincount(codes, minlength=len(column.labels)))
-    found: list[int] = occurs.tolist()
-    return found
 
 
 def _numbers(labels: Sequence[str]) -> Sequence[int | float] | None:

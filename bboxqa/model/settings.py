@@ -172,7 +172,29 @@ def settings_from(
     if type(values.get("sigmas")) in (int, float):
         values["sigmas"] = (values["sigmas"],)
     settings = _converted(values, AgreeSettings, shown)
-    _check(settings, shown)
+    numbers, sigmas, bootstrap = settings.iou_threshold, settings.sigmas, settings.bootstrap
+    wrong = [each for each in sigmas if not 0 < each < 10] if sigmas != "estimated" else []
+    number = f"{'has' if len(sigmas) > 1 else 'is'} {wrong[0]:g}" if wrong else ""
+    is_counted = settings.empty_images == "unit" and settings.missing == "ignore"
+    for is_wrong, name, problem in (
+        (not numbers, "iou_threshold", "is empty; expected at least one number"),
+        (len(numbers) > MAX_THRESHOLDS, "iou_threshold",
+         f"has {len(numbers):,} numbers; expected at most {MAX_THRESHOLDS:,}"),
+        (len(set(numbers)) < len(numbers), "iou_threshold", "names a number twice"),
+        (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP, "bootstrap",
+         f"is {bootstrap}; expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"),
+        *((getattr(settings, name) == "", name, "is empty; expected a key of annotations")
+          for name in ("annotator_key", "session_key", "time_key")),
+        (settings.session_key and settings.session_key == settings.annotator_key, "session_key",
+         "is the key of the annotator as well"),
+        (wrong, "sigmas", f"{number}; expected numbers above 0 and below 10, such as 0.05"),
+        (settings.seed < 0, "seed", f"is {settings.seed}; expected 0 or more"),
+        (is_counted, "empty_images", ("is 'unit', which counts agreement on missing annotations, "
+         "but missing 'ignore' leaves these out; expected missing 'category' or empty_images "
+         "'agree'")),
+    ):  # fmt: skip
+        if is_wrong:
+            raise ConfigError(f"{shown(name)} {problem}")
     return settings
 
 
@@ -268,32 +290,6 @@ def _choices(annotation: Any) -> list[str]:
     parts = get_args(annotation)
     inner = [choice for part in parts for choice in _choices(part)]
     return [part for part in parts if isinstance(part, str)] + inner
-
-
-def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
-    numbers, sigmas, bootstrap = settings.iou_threshold, settings.sigmas, settings.bootstrap
-    wrong = [each for each in sigmas if not 0 < each < 10] if sigmas != "estimated" else []
-    number = f"{'has' if len(sigmas) > 1 else 'is'} {wrong[0]:g}" if wrong else ""
-    is_counted = settings.empty_images == "unit" and settings.missing == "ignore"
-    for is_wrong, name, problem in (
-        (not numbers, "iou_threshold", "is empty; expected at least one number"),
-        (len(numbers) > MAX_THRESHOLDS, "iou_threshold",
-         f"has {len(numbers):,} numbers; expected at most {MAX_THRESHOLDS:,}"),
-        (len(set(numbers)) < len(numbers), "iou_threshold", "names a number twice"),
-        (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP, "bootstrap",
-         f"is {bootstrap}; expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"),
-        *((getattr(settings, name) == "", name, "is empty; expected a key of annotations")
-          for name in ("annotator_key", "session_key", "time_key")),
-        (settings.session_key and settings.session_key == settings.annotator_key, "session_key",
-         "is the key of the annotator as well"),
-        (wrong, "sigmas", f"{number}; expected numbers above 0 and below 10, such as 0.05"),
-        (settings.seed < 0, "seed", f"is {settings.seed}; expected 0 or more"),
-        (is_counted, "empty_images", ("is 'unit', which counts agreement on missing annotations, "
-         "but missing 'ignore' leaves these out; expected missing 'category' or empty_images "
-         "'agree'")),
-    ):  # fmt: skip
-        if is_wrong:
-            raise ConfigError(f"{shown(name)} {problem}")
 
 
 READING_KEYS = (

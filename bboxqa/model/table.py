@@ -290,21 +290,20 @@ def stacked_tables(parts: Sequence[tuple[float, Table]]) -> Table:
     tables = [table for _, table in parts]
     thresholds = np.repeat([each for each, _ in parts], [len(table) for table in tables])
     columns: dict[str, Column] = {"iou_threshold": thresholds}
-    for each in tables[0].columns:
-        columns[each] = _stacked([table.columns[each] for table in tables])
+    for name in tables[0].columns:
+        parts_of = [table.columns[name] for table in tables]
+        texts = [each for each in parts_of if isinstance(each, Categorical)]
+        if not texts:
+            arrays: list[Any] = [np.ma.asarray(each) for each in parts_of]
+            joined: NDArray[Any] = np.ma.concatenate(arrays)  # type: ignore[no-untyped-call]
+            is_masked = any(np.ma.isMA(each) for each in parts_of)
+            columns[name] = joined if is_masked else np.asarray(joined)
+        elif all(each.names is texts[0].names for each in texts):
+            code = np.concatenate([each.code for each in texts])
+            columns[name] = Categorical(code, texts[0].names)
+        else:
+            columns[name] = text_column([text for each in texts for text in each.decode()])
     return Table(columns)
-
-
-def _stacked(columns: Sequence[Column]) -> Column:
-    texts = [each for each in columns if isinstance(each, Categorical)]
-    if not texts:
-        arrays: list[Any] = [np.ma.asarray(each) for each in columns]
-        joined: NDArray[Any] = np.ma.concatenate(arrays)  # type: ignore[no-untyped-call]
-        return joined if any(np.ma.isMA(each) for each in columns) else np.asarray(joined)
-    names = texts[0].names
-    if all(each.names is names for each in texts):
-        return Categorical(np.concatenate([each.code for each in texts]), names)
-    return text_column([text for each in texts for text in each.decode()])
 
 
 def html_table(table: Table, most: int) -> str:

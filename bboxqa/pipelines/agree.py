@@ -175,11 +175,13 @@ def agree_files(
         )
     other: str | Dataset | None = None
     if reference is not None:
-        from bboxqa.pipelines.reference import read_reference
+        from bboxqa.pipelines.reference import read_other
 
         if reading.pseudonyms is not None:
             reference = pseudonyms_of(reading.pseudonyms, ()).get(reference, reference)
-        other = read_reference(reference, data, settings, reading)
+        other = reference
+        if reference not in data.annotator_names and Path(reference).exists():
+            other = read_other(Path(reference), settings, reading)
     return agree_with(data, settings, reference=other, progress=reading.progress)
 
 

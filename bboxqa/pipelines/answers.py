@@ -101,7 +101,21 @@ def similar_annotators(
     similarity = annotator_similarity(ratings.data, len(names))
     # An annotator without ratings is in no group.
     rated = np.flatnonzero(~np.isnan(np.diagonal(similarity)))
-    clusters, notes = _clusters(similarity[np.ix_(rated, rated)], seed)
+    compared = similarity[np.ix_(rated, rated)]
+    most = min(_MOST_GROUPS, len(rated) - 1, len(np.unique(compared, axis=0)))
+    clusters, notes = dict[str, Clusters](), tuple[str, ...]()
+    if len(rated) < 3:
+        notes = (TOO_FEW,)
+    elif np.isnan(compared).any():
+        notes = (NOTHING_SHARED,)
+    elif most < 2:
+        notes = (ALL_ALIKE,)
+    else:
+        for method in get_args(Method):
+            tried = (cluster_annotators(compared, k, method, seed) for k in range(2, most + 1))
+            clusters[method] = max(
+                tried, key=lambda each: -1.0 if np.isnan(each.silhouette) else each.silhouette
+            )
     columns: dict[str, Column] = {
         "annotator": Categorical(np.arange(len(names), dtype=np.int32), names)
     }
@@ -141,22 +155,3 @@ def _pairs(ratings: Ratings, similarity: FloatArray) -> Table:
             "cosine": cosine[first, second],
         }
     )
-
-
-def _clusters(similarity: FloatArray, seed: int) -> tuple[dict[str, Clusters], tuple[str, ...]]:
-    """Return the best groups by each method, or why there are none."""
-    if len(similarity) < 3:
-        return {}, (TOO_FEW,)
-    if np.isnan(similarity).any():
-        return {}, (NOTHING_SHARED,)
-    n_different = len(np.unique(similarity, axis=0))
-    most = min(_MOST_GROUPS, len(similarity) - 1, n_different)
-    if most < 2:
-        return {}, (ALL_ALIKE,)
-    return {
-        method: max(
-            (cluster_annotators(similarity, k, method, seed) for k in range(2, most + 1)),
-            key=lambda found: -1.0 if np.isnan(found.silhouette) else found.silhouette,
-        )
-        for method in get_args(Method)
-    }, ()

@@ -212,7 +212,7 @@ def convert_with(
         notes = (*notes, _SAME_PARTS)
     losses = tuple(losses_in(content, to_format, options))
     # The measured files still have what a review queue loses.
-    are_refused = not target.lossy and not all(map(is_review_queue, _given(source)))
+    are_refused = not target.lossy and not all(map(is_review_queue, map(Path, paths_in(source))))
     _refuse(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
     held = content.held(to_format.holds)
@@ -284,13 +284,9 @@ def gather(
     return content, (*data.left_out, *notes)
 
 
-def _given(source: Files) -> list[Path]:
-    return list(map(Path, paths_in(source)))
-
-
 def refuse_inputs(path: Path, source: Files) -> None:
     """Refuse an output that would replace one of the inputs or a folder of them."""
-    given = _given(source)
+    given = [*map(Path, paths_in(source))]
     try:
         place = path.resolve()
     except (OSError, RuntimeError):

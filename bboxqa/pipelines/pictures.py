@@ -11,7 +11,6 @@ from unicodedata import normalize
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import ByteArray, FrozenArrays, Progress
 from bboxqa.core.errors import DatasetError
@@ -136,7 +135,24 @@ def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Pictur
             warnings.catch_warnings(action="ignore"),
             opened(file) as image,
         ):
-            return _decoded(image, side, size)
+            stored = (int(image.width), int(image.height))
+            n_pixels = image.width * image.height
+            if image.format in ("JPEG", "MPO"):
+                # JPEG decodes far faster at a lower resolution, but not if it is progressive.
+                image.draft("RGB", (side, side))
+            n_decoded = image.width * image.height
+            n_decoded = n_pixels if image.info.get("progressive") else n_decoded
+            if n_decoded > MOST_WHOLE or n_pixels > MOST_PIXELS:
+                problem = f"it is too large to be decoded: {stored[0]:,} × {stored[1]:,} pixels"
+                return Picture(_NO_PIXELS, stored, problem)
+            # The metadata of PNG may follow the pixels.
+            image.load()
+            # Pillow turns TIFF itself.
+            turn = 1 if image.format == "TIFF" else turn_of(image)
+            shown = stored[::-1] if turn in SIDEWAYS else stored
+            if size == stored != shown:
+                turn, shown = 1, stored
+            return Picture(_upright(image, turn, side), shown)
     except UnidentifiedImageError:
         return Picture(_NO_PIXELS, (0, 0), _UNKNOWN)
     # Decoders raise any exception for broken files.
@@ -144,58 +160,24 @@ def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Pictur
         return Picture(_NO_PIXELS, (0, 0), f"it cannot be decoded: {reason_of(error)}")
 
 
-def _decoded(image: Any, side: int, size: tuple[int, int]) -> Picture:
-    """Return the picture of an open image, unless that is too large."""
-    stored = (int(image.width), int(image.height))
-    n_pixels = image.width * image.height
-    if image.format in ("JPEG", "MPO"):
-        # JPEG decodes far faster at a lower resolution, but not if it is progressive.
-        image.draft("RGB", (side, side))
-    n_decoded = n_pixels if image.info.get("progressive") else image.width * image.height
-    if n_decoded > MOST_WHOLE or n_pixels > MOST_PIXELS:
-        problem = f"it is too large to be decoded: {stored[0]:,} × {stored[1]:,} pixels"
-        return Picture(_NO_PIXELS, stored, problem)
-    # The metadata of PNG may follow the pixels.
-    image.load()
-    # Pillow turns TIFF itself.
-    turn = 1 if image.format == "TIFF" else turn_of(image)
-    shown = stored[::-1] if turn in SIDEWAYS else stored
-    if size == stored != shown:
-        turn, shown = 1, stored
-    return Picture(_upright(image, turn, side), shown)
-
-
 def _upright(image: Any, turn: int, side: int) -> ByteArray:
-    """Return the pixels of an open image, turned and reduced."""
+    """Return the pixels of an open image in colour on white, turned and reduced."""
     from PIL import Image
 
-    image = _colored(image)
+    if image.mode.startswith("I;") or image.mode in ("I", "F"):
+        values = np.asarray(image).astype(np.float32)
+        finite = values[np.isfinite(values)]
+        low, high = np.percentile(finite, _PERCENTILES) if finite.size else (0, 1)
+        share = (np.nan_to_num(values, nan=low) - low) / max(high - low, 1e-9)
+        image = Image.fromarray((np.clip(share, 0, 1) * 255).round().astype(np.uint8))
+    elif image.has_transparency_data:
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image.convert("RGBA"))
+    image = image.convert("RGB")
     image.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=2)
     if turn in _TURNS:
         image = image.transpose(Image.Transpose[_TURNS[turn]])
     return np.asarray(image)
-
-
-def _colored(image: Any) -> Any:
-    """Return an image as red, green and blue on white."""
-    from PIL import Image
-
-    if image.mode.startswith("I;") or image.mode in ("I", "F"):
-        return Image.fromarray(_scaled(np.asarray(image))).convert("RGB")
-    if image.has_transparency_data:
-        white = Image.new("RGBA", image.size, "white")
-        image = Image.alpha_composite(white, image.convert("RGBA"))
-    return image.convert("RGB")
-
-
-def _scaled(values: NDArray[Any]) -> ByteArray:
-    """Return (H, W) values of more than 8 bits as (H, W) of 8 bits."""
-    values = values.astype(np.float32)
-    finite = values[np.isfinite(values)]
-    low, high = np.percentile(finite, _PERCENTILES) if finite.size else (0, 1)
-    share = (np.nan_to_num(values, nan=low) - low) / max(high - low, 1e-9)
-    levels: ByteArray = (np.clip(share, 0, 1) * 255).round().astype(np.uint8)
-    return levels
 
 
 def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Path]) -> list[Place]:
@@ -210,9 +192,8 @@ def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Pat
                     spelled[0] + end for each in IMAGE_SUFFIXES for end in (each, each.upper())
                 ]
             found = [each for each in search.find(spelled) if each.state == ImageState.FOUND]
-            places[number] = (
-                found[0] if len({each.file.lower() for each in found}) == 1 else places[number]
-            )
+            if len({each.file.lower() for each in found}) == 1:
+                places[number] = found[0]
     return places
 
 
@@ -230,11 +211,6 @@ def thumbnail(picture: Picture) -> bytes:
     content = BytesIO()
     Image.fromarray(picture.pixels).save(content, "WEBP", quality=_QUALITY, method=4)
     return content.getvalue()
-
-
-def inline(content: bytes) -> str:
-    """Return a WebP as a data URL."""
-    return "data:image/webp;base64," + b64encode(content).decode()
 
 
 # Longer side of an image in a page, in pixels.
@@ -263,8 +239,10 @@ def _page_pixels(
         if not picture.problem:
             remark = other_size(picture.size, sizes[name])
             content = thumbnail(picture)
-            address = inline(content) if folder is None else f"{PIXELS}/{number}.webp"
-            if folder is not None:
+            if folder is None:
+                address = "data:image/webp;base64," + b64encode(content).decode()
+            else:
+                address = f"{PIXELS}/{number}.webp"
                 (folder / address).write_bytes(content)
         found[name] = Pixels(address, *picture.size, picture.problem, remark)
     return found

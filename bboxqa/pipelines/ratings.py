@@ -77,6 +77,11 @@ def measure(
     )
     data, drawn = inputs.data, inputs.data.state == Cell.CATEGORY
     of_pairs = any(coefficient_of(name).of_pairs for name in names)
+    annotators: dict[str, float] = {}
+    is_unknown = "krippendorff_alpha" not in names or inputs.repeated or inputs.anonymous
+    if not is_unknown and inputs.n_annotators > 2:
+        without = alpha_without_annotators(data, inputs.n_annotators, inputs.level, inputs.numbers)
+        annotators = dict(zip(ratings.annotator_names, without.tolist(), strict=True))
     return TaskEstimates(
         task=task,
         n_units=len(np.unique(data.unit[drawn])),
@@ -85,21 +90,10 @@ def measure(
         coefficients=estimates,
         annotator_names=ratings.annotator_names,
         pairs=inputs.pairs.table if of_pairs and not inputs.anonymous else None,
-        annotators=_annotators(inputs, names),
+        annotators=annotators,
         values=_values(inputs, names),
         notes=(*ratings.notes, *notes_of(inputs, estimators, estimates, bootstrap)),
     )
-
-
-def _annotators(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, float]:
-    """Return alpha without each annotator, by name."""
-    unknown = "krippendorff_alpha" not in names or inputs.repeated or inputs.anonymous
-    if unknown or inputs.n_annotators < 3:
-        return {}
-    without = alpha_without_annotators(
-        inputs.data, inputs.n_annotators, inputs.level, inputs.numbers
-    )
-    return dict(zip(inputs.ratings.annotator_names, without.tolist(), strict=True))
 
 
 def _values(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -346,19 +340,16 @@ def difference(
         raise ConfigError("coefficient is 'all'; expected one name")
     (name,) = named_coefficients([coefficient])
     inputs = [checked_inputs(e, level, bootstrap=bootstrap, seed=seed) for e in (first, second)]
-    names = [_cluster_names(ratings) for ratings in (first, second)]
+    names = []
+    for data, ratings in ((each.data, each) for each in (first, second)):
+        named = dict(enumerate(ratings.cluster_names))
+        if not named and data.n_groups == len(data.group) == len(ratings.unit_names):
+            named = dict(zip(data.group.tolist(), ratings.unit_names, strict=True))
+        names.append([named.get(place, str(place)) for place in range(data.n_groups)])
     place_of = {text: place for place, text in enumerate(dict.fromkeys(names[0] + names[1]))}
     places = [np.array([place_of[text] for text in part], np.int64) for part in names]
     one, other = map(coefficient_of(name), inputs)
     return paired_difference(one, other, places[0], places[1], bootstrap, seed)
-
-
-def _cluster_names(ratings: Ratings) -> list[str]:
-    data = ratings.data
-    named = dict(enumerate(ratings.cluster_names))
-    if not named and data.n_groups == len(data.group) == len(ratings.unit_names):
-        named = dict(zip(data.group.tolist(), ratings.unit_names, strict=True))
-    return [named.get(place, str(place)) for place in range(data.n_groups)]
 
 
 def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:

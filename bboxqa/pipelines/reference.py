@@ -102,15 +102,6 @@ def _used_categories(data: Dataset) -> tuple[str, ...]:
     return tuple(dict.fromkeys(data.category_names[each] for each in used))
 
 
-def unknown_reference(data: Dataset, name: str) -> ConfigError:
-    """Return the error about a reference that is no annotator."""
-    who = first_few(data.annotator_names, _MOST_NAMED, lambda each: repr(one_line(each)))
-    return ConfigError(
-        f"the reference is {name!r}, which is neither an annotator nor a file; expected one of "
-        f"the annotators ({who}), or a COCO file"
-    )
-
-
 def several_drew(data: Dataset) -> str:
     """Return in how many images several annotators drew, in words; "" if in none."""
     of, first = data.annotations, np.full(len(data.image_names), -1, np.int32)
@@ -141,7 +132,11 @@ def as_one(reference: Dataset, name: str) -> Dataset:
 def apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
     """Return a data set without one annotator, and what this annotator drew."""
     if name not in data.annotator_names:
-        raise unknown_reference(data, name)
+        who = first_few(data.annotator_names, _MOST_NAMED, lambda each: repr(one_line(each)))
+        raise ConfigError(
+            f"the reference is {name!r}, which is neither an annotator nor a file; expected one of "
+            f"the annotators ({who}), or a COCO file"
+        )
     place, of, repeats = data.annotator_names.index(name), data.annotations, data.repeats
     own = of.take(np.flatnonzero(of.annotator == place))
     rest = of.take(np.flatnonzero(of.annotator != place))
@@ -334,20 +329,6 @@ def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
         annotator_names=("annotator", "reference"),
         assigned=np.ones((len(image), 2), np.bool_),
     ), row
-
-
-def read_reference(
-    reference: str, data: Dataset, settings: AgreeSettings, reading: Reading
-) -> str | Dataset:
-    """Return `name` if it is an annotator, otherwise the data set of a file or folder.
-
-    Raises ConfigError if it is neither. Raises DatasetError if the file cannot be measured.
-    """
-    if reference in data.annotator_names:
-        return reference
-    if not Path(reference).exists():
-        raise unknown_reference(data, reference)
-    return read_other(Path(reference), settings, reading)
 
 
 def read_other(source: Data, settings: AgreeSettings, reading: Reading) -> Dataset:

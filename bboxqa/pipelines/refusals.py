@@ -6,10 +6,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import Files, FloatArray, IndexArray, IntArray, find
+from bboxqa.core.arrays import Files, FloatArray, IndexArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
@@ -48,14 +47,9 @@ _LISTED_OF_A_RULE, _LISTED, _DESCRIBED, _FILES_NAMED = 3, 10, 100, 3
 _SAMPLE, _OUTLINES = 100_000, 2_000
 _ANYWAY = "To measure the annotations as they are: --no-checks (in bboxqa.toml checks = false)."
 _A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
+_Causes = tuple[list[str], int]
+"""Findings of the rules in a file: the first lines, and the number of all."""
 _POINTS = "--similarity keypoints compares key points, which need no bbox."
-
-
-class _Causes(msgspec.Struct, frozen=True):
-    """Findings of the rules in a file: the first lines, and the number of all."""
-
-    lines: list[str]
-    n_found: int
 
 
 def check_files(
@@ -73,24 +67,29 @@ def check_files(
     """
     found: dict[Path, _Causes] = {}
     for path, file, author in zip(paths, files, attribution.author, strict=True):
-        read_boxes = _boxes(file, author, attribution.names)
+        bbox, points = file.columns.bbox, file.columns.keypoints
+        if points is not None:
+            # Only key points were drawn.
+            bbox = np.where(points.are_extents(bbox)[:, None], np.nan, bbox)
+        of_images = _images_of(file, file.columns.image_id)
+        read_boxes = Boxes(bbox, *of_images, author, attribution.names)
         layout = layout_of(read_boxes) if boxes else None
         codes = _suspect_codes(file, read_boxes, boxes=boxes)
         codes += _LAYOUTS if layout is not None else ()
         read = document_of(path, choices) if codes else None
-        causes = _Causes([], 0)
+        lines, n_found = list[str](), 0
         if read is not None:
-            causes = _causes(Document(read), codes, errors_only=True)
-        if not causes.lines and layout is not None:
+            lines, n_found = _causes(Document(read), codes, errors_only=True)
+        if not lines and layout is not None:
             # The rules know the common annotator keys only.
-            causes = _Causes([f"{path}: {layout.layout.code} error {layout.message}"], 1)
+            lines, n_found = [f"{path}: {layout.layout.code} error {layout.message}"], 1
         key, names = attribution.key, []
         if key and file.records != "results":
             named = (file.named_by if key == ANNOTATOR_KEYS[0] else "") or key
             composed = composed_names(file.shown_ids, named, file.columns.authors[key])
             names = [f"{path}: {each}" for each in composed]
-        if names or causes.lines:
-            found[path] = _Causes([*names, *causes.lines], len(names) + causes.n_found)
+        if names or lines:
+            found[path] = [*names, *lines], len(names) + n_found
     if found:
         raise _refused(found, [], _validate_command(found, choices), _ANYWAY)
 
@@ -100,8 +99,8 @@ def _refused(
 ) -> DatasetError:
     """Return the error with the findings in files, other problems, and how to go on."""
     advice = f"For all findings, and what to do about them: {command}"
-    lines = [*(line for each in found.values() for line in each.lines), *rest]
-    total = sum(each.n_found for each in found.values()) + len(rest)
+    lines = [*(line for each, _ in found.values() for line in each), *rest]
+    total = sum(n_found for _, n_found in found.values()) + len(rest)
     advice = "\n".join(filter(None, (advice, more)))
     return DatasetError(lines[:_LISTED], advice, command=command, total=total)
 
@@ -126,14 +125,6 @@ def _suspect_codes(file: AnnotationFile, read: Boxes, *, boxes: bool) -> tuple[s
     if boxes and sample is not None and not codes:
         codes += ("B014",) if len(copies_of(read, read.image % step == 0)[0]) else ()
     return codes
-
-
-def _boxes(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Boxes:
-    """Return the boxes of a file as they were read; NaN where only key points were drawn."""
-    bbox, points = file.columns.bbox, file.columns.keypoints
-    if points is not None:
-        bbox = np.where(points.are_extents(bbox)[:, None], np.nan, bbox)
-    return Boxes(bbox, *_images_of(file, file.columns.image_id), author, names)
 
 
 def _images_of(file: AnnotationFile, image_id: IndexArray) -> tuple[FloatArray, IndexArray, int]:
@@ -176,11 +167,25 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
     from bboxqa.report.findings import concise_line, content, place
     from bboxqa.rules.runner import validate_documents
 
-    if _are_ids_read(document):
+    of = document.annotations
+    are_read = all((of.whole[key] | (of.kind[key] == Kind.TEXT)).all() for key in ID_KEYS)
+    records = (each for _, listed in document.lists for each in listed.values)
+    if are_read and all(is_id(each.get("id")) for each in records if isinstance(each, dict)):
+        # All ids are whole numbers or text; S003 reports ids that are text.
         codes = tuple(code for code in codes if code != "S003")
     report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
     all_errors = [each for each in report.findings if each.severity is Severity.ERROR]
-    errors = [each for each in all_errors if not _is_flat(each)]
+    # A box with a side of 0 is compared like others.
+    errors = [
+        each
+        for each in all_errors
+        if not (
+            each.code == "B001"
+            and isinstance(each.found, list)
+            and len(each.found) == 4
+            and min(each.found[2:]) >= 0
+        )
+    ]
     # A missing value is only a warning if readers can do without it.
     warnings = [
         each
@@ -200,24 +205,7 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
     ]
     n_found = sum(report.counts[code] for code in of_code)
     n_found -= len(all_errors) - len(errors) if "B001" in of_code else 0
-    return _Causes(lines, n_found)
-
-
-def _is_flat(found: "Finding") -> bool:
-    """Return whether a side of a box is 0: it is compared like others."""
-    box = found.found
-    return found.code == "B001" and isinstance(box, list) and len(box) == 4 and min(box[2:]) >= 0
-
-
-def _are_ids_read(document: Document) -> bool:
-    """Return whether all ids are whole numbers or text; S003 reports ids that are text."""
-    of = document.annotations
-    return all((of.whole[key] | (of.kind[key] == Kind.TEXT)).all() for key in ID_KEYS) and all(
-        is_id(record.get("id"))
-        for _, records in document.lists
-        for record in records.values
-        if isinstance(record, dict)
-    )
+    return lines, n_found
 
 
 def _validate_command(paths: Iterable[Path], said: Choices) -> str:
@@ -248,10 +236,10 @@ def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
         if kind.name and not kind.is_measured:
             others[path] = kind
             continue
-        causes, columns = _causes(document, STOPPING), document.annotations
+        (lines, n_found), columns = _causes(document, STOPPING), document.annotations
         are_points |= bool(len(columns.keypoints.row)) and bool(np.isnan(columns.bbox).all())
-        if causes.lines:
-            found[path] = causes
+        if lines:
+            found[path] = lines, n_found
     if others:
         command = _validate_command(others, choices)
         return NothingToCompareError(
@@ -288,7 +276,7 @@ def of_predictions(
         advice = f"A list of results: {_A_RESULT}\n{advice}"
         return NothingToCompareError(error.problems, advice, files=[path])
     found = _causes(document, STOPPING)
-    if not found.lines:
+    if not found[0]:
         return error
     command = _validate_command([path], choices)
     command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)

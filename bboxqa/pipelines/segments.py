@@ -1,6 +1,5 @@
 """Agreement on segments of time: coefficients of recordings, for each tier."""
 
-from collections.abc import Mapping
 from math import isnan
 from typing import Any, Literal
 
@@ -9,12 +8,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.consistency import CRONBACH_WARNING, cronbach_of_points
-from bboxqa.agreement.estimators import Estimator
 from bboxqa.agreement.over_time import Overlaps, label_agreement, overlapping_segments, sweep
 from bboxqa.core.arrays import Progress
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
-from bboxqa.model.ratings import Estimate, LabelAgreement, Ratings, Segments, TaskEstimates
+from bboxqa.model.ratings import LabelAgreement, Segments, TaskEstimates
 from bboxqa.pipelines.ratings import estimates_of, measure, missing_intervals
 
 COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
@@ -67,7 +65,7 @@ def measure_segments(
             f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
             "expected several points in each"
         )
-    resampling = {"bootstrap": bootstrap, "seed": seed, "interval": interval}
+    resampling: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, "interval": interval}
     tiers: list[str | None] = [*segments.tier_names]
     found = []
     for tier in (*tiers, None) if len(tiers) > 1 else tiers:
@@ -77,28 +75,26 @@ def measure_segments(
         n_resolved = 0 if overlaps == "refuse" else len(overlapping_segments(segments, tier)[0])
         note = f"{count(n_resolved, 'overlap')} resolved: the {overlaps} segment counts"
         tier_name = ALL_TIERS if tier is None else tier
-        each = _measure_tier(ratings, tier_name, resampling, progress)
-        notes = STRETCHES, *segments.notes, *each.estimates.notes, *[note] * bool(n_resolved)
-        found.append(replace(each, estimates=replace(each.estimates, notes=notes)))
+        estimates = measure(ratings, COEFFICIENTS, task=tier_name, progress=progress, **resampling)
+        shares = dict(zip(ratings.value_names, label_agreement(ratings), strict=True))
+        estimators = {f"label {label}": share for label, share in shares.items()}
+        estimators["cronbach_alpha"] = cronbach_of_points(ratings)
+        estimated = estimates_of(estimators, **resampling)
+        labels = []
+        for label, share in shares.items():
+            times = (0, 0, 0)
+            if not isnan(share.value):
+                both, either = share.sums
+                times = (int(both.sum()), int(either.sum()), int(np.count_nonzero(either)))
+            labels.append(LabelAgreement(label, estimated[f"label {label}"], *times))
+        missing = missing_intervals(estimated, "cluster") if bootstrap else ()
+        own_notes = *dict.fromkeys((*estimates.notes, *missing)), _POINTS, CRONBACH_WARNING
+        notes = STRETCHES, *segments.notes, *own_notes, *[note] * bool(n_resolved)
+        cronbach = {"cronbach_alpha": estimated["cronbach_alpha"]}
+        coefficients = {**estimates.coefficients, **cronbach}
+        estimates = replace(estimates, coefficients=coefficients, notes=notes)
+        found.append(TierAgreement(estimates, tuple(labels)))
     return found
-
-
-def _measure_tier(
-    ratings: Ratings, name: str, resampling: Mapping[str, Any], progress: Progress | None
-) -> TierAgreement:
-    """Return coefficients and the agreement on each label of one tier."""
-    estimates = measure(ratings, COEFFICIENTS, task=name, progress=progress, **resampling)
-    shares = dict(zip(ratings.value_names, label_agreement(ratings), strict=True))
-    estimators = {f"label {label}": share for label, share in shares.items()}
-    estimators["cronbach_alpha"] = cronbach_of_points(ratings)
-    estimated = estimates_of(estimators, **resampling)
-    labels = tuple(
-        _label(label, share, estimated[f"label {label}"]) for label, share in shares.items()
-    )
-    missing = missing_intervals(estimated, "cluster") if resampling["bootstrap"] else ()
-    notes = *dict.fromkeys((*estimates.notes, *missing)), _POINTS, CRONBACH_WARNING
-    coefficients = {**estimates.coefficients, "cronbach_alpha": estimated["cronbach_alpha"]}
-    return TierAgreement(replace(estimates, coefficients=coefficients, notes=notes), labels)
 
 
 def shown_in_text(found: TaskEstimates) -> TaskEstimates:
@@ -106,13 +102,3 @@ def shown_in_text(found: TaskEstimates) -> TaskEstimates:
     kept = {name: each for name, each in found.coefficients.items() if name != "cronbach_alpha"}
     notes = tuple(each for each in found.notes if each not in (_POINTS, CRONBACH_WARNING))
     return replace(found, coefficients=kept, notes=notes)
-
-
-def _label(name: str, share: Estimator, agreement: Estimate) -> LabelAgreement:
-    """Return the agreement on a label, with the time that the label covers."""
-    if isnan(share.value):
-        return LabelAgreement(name, agreement, 0, 0, 0)
-    both, either = share.sums
-    return LabelAgreement(
-        name, agreement, int(both.sum()), int(either.sum()), int(np.count_nonzero(either))
-    )

@@ -313,7 +313,13 @@ def with_one_order(
                 joints.limbs = tuple((place[a], place[b]) for a, b in limbs) if own else limbs
     if problems:
         raise DatasetError(problems, "Give the key points the same names in all files.")
-    lengths = [_numbers_of_joints(file, known) for file in files]
+    # The number of joints of each annotation, with those that it omits.
+    lengths: list[IndexArray] = []
+    for file in files:
+        named = [len(known[clean(each.name)].numbered()) for each in file.categories]
+        expected, points = np.array([*named, 0])[_category_rows(file)], file.columns.keypoints
+        none = np.zeros(0, np.int64)
+        lengths.append(none if points is None else np.maximum(points.stop - points.start, expected))
     # A few names of a category may stand for very many omitted joints.
     n_points = sum(int(each.sum()) for each in lengths)
     drawn = (file.columns.keypoints for file in files)
@@ -339,17 +345,6 @@ def _places(own: _Names, order: _Names) -> list[int]:
         return [*range(len(own))]
     places = {name: number for number, name in reversed([*enumerate(order)])}
     return [places[name] for name in own]
-
-
-def _numbers_of_joints(file: AnnotationFile, known: Mapping[str, Joints]) -> IndexArray:
-    """Return the number of joints of each annotation, (N,), with those that it omits."""
-    points = file.columns.keypoints
-    if points is None:
-        return np.zeros(0, np.int64)
-    named = [len(known[clean(category.name)].numbered()) for category in file.categories]
-    expected: IndexArray = np.array([*named, 0])[_category_rows(file)]
-    found: IndexArray = np.maximum(points.stop - points.start, expected)
-    return found
 
 
 def _ordered(

@@ -168,27 +168,19 @@ def picture_mask(
     if that size is given as `within`. If `packed`, the PNG is compressed with zlib. Raises
     MaskProblemError for anything else than base64 of a PNG.
     """
+    from PIL import Image
+
     if not isinstance(text, str):
         raise MaskProblemError("is missing")
     try:
         data = base64.b64decode(text, validate=False)
         if packed:
             data = zlib.decompressobj().decompress(data, _MOST_UNPACKED)
-        width, height = _size_of(data, within)
-        n_values = _VALUES_BY_COLOUR.get(data[25], 4)
-        masks.pictures.take(width * height * n_values, len(text))
-        pixels = _pixels(data, (width, height))
-    except MaskProblemError:
-        raise
-    except (binascii.Error, zlib.error, OSError, SyntaxError, ValueError):
+    except (binascii.Error, zlib.error, ValueError):
         raise MaskProblemError(_NO_PICTURE) from None
-    return RowMask(spans_of_pixels(pixels), width, height, n_characters=len(text))
-
-
-def _size_of(data: bytes, within: Size | None) -> Size:
-    """Return the size of a PNG from its beginning, before a library takes memory for it."""
     if not data.startswith(_SIGNATURE) or data[12:16] != b"IHDR" or len(data) < 26:
         raise MaskProblemError(_NO_PICTURE)
+    # The size is known before a library takes memory for it.
     width, height = (int.from_bytes(data[place : place + 4]) for place in (16, 20))
     if within is not None and (width > within[0] or height > within[1]):
         image = f"its image has {within[0]} × {within[1]}"
@@ -196,21 +188,20 @@ def _size_of(data: bytes, within: Size | None) -> Size:
     if width * height > MOST_PIXELS:
         found = f"has {width:,} × {height:,} pixels"
         raise MaskProblemError(f"{found}; expected at most {MOST_PIXELS:,} in all")
-    return width, height
-
-
-def _pixels(data: bytes, size: Size) -> BoolArray:
-    """Return the (H, W) pixels of a PNG that are not transparent, or not black."""
-    from PIL import Image
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        picture: Any = Image.open(io.BytesIO(data), formats=["PNG"])
-        if picture.size != size:
-            raise MaskProblemError(_NO_PICTURE)
-        if picture.has_transparency_data:
-            picture = picture.convert("RGBA").getchannel("A")
-        return np.asarray(picture.convert("L")) > 0
+    masks.pictures.take(width * height * _VALUES_BY_COLOUR.get(data[25], 4), len(text))
+    pixels = np.zeros((0, 0), np.bool_)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            picture: Any = Image.open(io.BytesIO(data), formats=["PNG"])
+            if picture.size == (width, height):
+                if picture.has_transparency_data:
+                    picture = picture.convert("RGBA").getchannel("A")
+                pixels = np.asarray(picture.convert("L")) > 0
+    except (OSError, SyntaxError, ValueError):
+        raise MaskProblemError(_NO_PICTURE) from None
+    if pixels.shape != (height, width):
+        raise MaskProblemError(_NO_PICTURE)
+    return RowMask(spans_of_pixels(pixels), width, height, n_characters=len(text))
 
 
 def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, TextArray
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
@@ -66,18 +66,18 @@ class ToolOrigin:
         self._path, self._found = path, found
         self._last: tuple[int, list[Any]] = (-1, [])
 
-    def _part(self, row: int) -> tuple[Part, int]:
-        """Return the part of a row, and the row in it."""
+    def _part(self, row: int) -> Part:
         place = bisect_right(self._found.parts, row, key=lambda each: each.start) - 1
-        return (part := self._found.parts[place]), row - part.start
+        return self._found.parts[place]
 
     def _place(self, row: int) -> Where:
-        part, inside = self._part(row)
-        return part.lines.where(inside)
+        part = self._part(row)
+        return part.lines.where(row - part.start)
 
     def record(self, row: int) -> Record:
         """Return an annotation as a record of COCO."""
-        part, inside = self._part(row)
+        part = self._part(row)
+        inside = row - part.start
         if isinstance(part.held, Boxes):
             return {"id": row + 1, **part.held.record(inside)}
         if self._last[0] != part.start:
@@ -118,9 +118,21 @@ class ToolOrigin:
         "/defects/7" stands for the eighth of `defects`.
         """
         of_file: dict[str, list[tuple[int, str | int]]] = {}
+        listed = {
+            "defects": [each.where for each in self.defects],
+            "images": self._found.image_places,
+            "categories": self._found.category_places,
+        }
         for number, pointer in enumerate(pointers):
-            if (where := self._where(pointer)) is not None:
-                of_file.setdefault(where.member, []).append((number, where.at))
+            name, at, *_ = (*pointer_parts(pointer), "", "")
+            row, places = int(at) if at.isdecimal() else -1, listed.get(name, ())
+            if name == "annotations" and 0 <= row < self._found.n:
+                where = self._place(row)
+            elif 0 <= row < len(places):
+                where = places[row]
+            else:
+                continue
+            of_file.setdefault(where.member, []).append((number, where.at))
         members = {member.name: member for member in members_of(self._path)} if of_file else {}
         found: dict[int, OwnPlace] = {}
         for name, wanted in of_file.items():
@@ -129,36 +141,23 @@ class ToolOrigin:
             except (KeyError, DatasetError):
                 # It was removed since it was read.
                 continue
-            places = _places(members[name].shown, text, [at for _, at in wanted])
-            found |= zip((number for number, _ in wanted), places, strict=True)
+            own = _places(members[name].shown, text, [at for _, at in wanted])
+            found |= zip((number for number, _ in wanted), own, strict=True)
         whole = OwnPlace(str(self._path), "", Spot(1, 1, 0), "")
         return [found.get(number, whole) for number in range(len(pointers))]
 
-    def _where(self, pointer: str) -> Where | None:
-        parts = pointer_parts(pointer)
-        if len(parts) < 2 or not parts[1].isdecimal():
-            return None
-        name, row = parts[0], int(parts[1])
-        if name == "annotations":
-            return self._place(row) if row < self._found.n else None
-        if name == "defects":
-            return self.defects[row].where if row < len(self.defects) else None
-        listed = {"images": self._found.image_places, "categories": self._found.category_places}
-        places = listed.get(name, ())
-        return places[row] if row < len(places) else None
-
     def shown_ids(self) -> ShownIds | None:
         """Return what annotations are found by: the ids of their tool, or places; None if none."""
-        parts = [*map(self._shown, self._found.parts)]
+        parts: list[ShownIds] = []
+        for part in self._found.parts:
+            if len(part.own_ids):
+                own_ids = enumerate(part.own_ids)
+                texts = (own or self._in_words(part.lines.where(row)) for row, own in own_ids)
+                parts.append(np.array([text[:_LONGEST] for text in texts], np.str_))
+            else:
+                files = tuple(_shown_file(self._path, name) for name in part.lines.members)
+                parts.append(FilePlaces(files, part.lines.member.astype(np.int32), part.lines.line))
         return joined_ids(parts) if parts else None
-
-    def _shown(self, part: Part) -> FilePlaces | TextArray:
-        if len(part.own_ids):
-            own_ids = enumerate(part.own_ids)
-            texts = (own or self._in_words(part.lines.where(row)) for row, own in own_ids)
-            return np.array([text[:_LONGEST] for text in texts], np.str_)
-        files = tuple(_shown_file(self._path, name) for name in part.lines.members)
-        return FilePlaces(files, part.lines.member.astype(np.int32), part.lines.line)
 
     def _in_words(self, where: Where) -> str:
         return place_in_words(_shown_file(self._path, where.member), where.at)

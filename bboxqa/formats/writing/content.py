@@ -428,8 +428,27 @@ def _ring(content: Content, annotation: Record) -> Record | None:
     from scipy.spatial import cKDTree
     from shapely.geometry.polygon import orient
 
+    polygons: list[Any] = []
+    if isinstance(annotation["segmentation"], dict):
+        from rasterio import Affine
+        from rasterio.features import shapes
+
+        # Along the edges of the pixels.
+        pixels, left, top = content.masks.picture(annotation)
+        moved = {"connectivity": 4, "transform": Affine.translation(left, top)}
+        found = shapes(pixels.astype(np.uint8), mask=pixels, **moved)
+        polygons = [shapely.geometry.shape(each) for each, _ in found]
+    else:
+        parts = [*map(shapely.polygons, rings_of(annotation))]
+        whole: Any = shapely.multipolygons(parts)
+        if not shapely.is_valid(whole):
+            if shapely.get_num_coordinates(whole) > _MOST_POINTS:
+                return None
+            whole = shapely.union_all(shapely.make_valid(parts))
+        every = shapely.get_parts(shapely.get_parts(whole)).tolist()
+        polygons = [each for each in every if each.geom_type == "Polygon"]
     # Outer rings go one way and holes the other, so that their areas add up.
-    polygons = map(orient, _polygons(content, annotation))
+    polygons = [*map(orient, polygons)]
     loops = [each for polygon in polygons for each in shapely.get_rings(polygon).tolist()]
     if not 0 < len(loops) <= _MOST_RINGS:
         return None
@@ -441,28 +460,6 @@ def _ring(content: Content, annotation: Record) -> Record | None:
         to = int(place[at])
         whole = np.concatenate([ring[: at + 1], whole[to:], whole[: to + 1], ring[at:]])
     return {"segmentation": [whole.ravel().tolist()]}
-
-
-def _polygons(content: Content, annotation: Record) -> list[Any]:
-    """Return polygons that share no area: of a mask, along the edges of its pixels."""
-    import shapely
-
-    if isinstance(annotation["segmentation"], dict):
-        from rasterio import Affine
-        from rasterio.features import shapes
-
-        pixels, left, top = content.masks.picture(annotation)
-        moved = {"connectivity": 4, "transform": Affine.translation(left, top)}
-        found = shapes(pixels.astype(np.uint8), mask=pixels, **moved)
-        return [shapely.geometry.shape(each) for each, _ in found]
-    parts = [*map(shapely.polygons, rings_of(annotation))]
-    whole = shapely.multipolygons(parts)
-    if not shapely.is_valid(whole):
-        if shapely.get_num_coordinates(whole) > _MOST_POINTS:
-            return []
-        whole = shapely.union_all(shapely.make_valid(parts))
-    found = shapely.get_parts(shapely.get_parts(whole)).tolist()
-    return [each for each in found if each.geom_type == "Polygon"]
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -497,32 +494,29 @@ class Parts(msgspec.Struct, frozen=True):
         """
         groups: dict[str, list[int]] = defaultdict(list)
         for image in sorted(content.images, key=image_name):
-            groups[self._group_of(image)].append(image["id"])
+            name = image_name(image)
+            group: object = image if self.group_by else name
+            if self.group_by == FOLDER:
+                group = dirname(name)
+            for key in self.group_by.split(".") if self.group_by and group is image else ():
+                group = group.get(key) if isinstance(group, dict) else None
+            if isinstance(group, dict | list) or group in (None, ""):
+                known = ", ".join(map(one_line, sorted({*image} - {"annotators"})))
+                problem = f"image {one_line(name)} has no {self.group_by!r} to group by"
+                raise ConfigError(f"{problem}; expected a key of all images ({known}), or {FOLDER}")
+            groups[str(group)].append(image["id"])
         whole = [*groups.values()]
         drawn = [whole[place] for place in np.random.default_rng(self.seed).permutation(len(whole))]
         wanted = {name: share * len(content.images) for name, share in self.shares}
         found: dict[int, str] = {}
-        for group in sorted(drawn, key=len, reverse=True):
+        for ids in sorted(drawn, key=len, reverse=True):
             part = max(wanted, key=lambda name: wanted[name])
-            wanted[part] -= len(group)
-            found |= dict.fromkeys(group, part)
+            wanted[part] -= len(ids)
+            found |= dict.fromkeys(ids, part)
         if empty := [name for name in wanted if name not in {*found.values()}]:
             some = f"{count(len(groups), 'group')} of {count(len(found), 'image')}"
             raise ConfigError(f"part {empty[0]} gets no image: there are {some}")
         return found
-
-    def _group_of(self, image: Record) -> str:
-        name = image_name(image)
-        if self.group_by is None:
-            return name
-        value: object = dirname(name) if self.group_by == FOLDER else image
-        for key in self.group_by.split(".") if value is image else ():
-            value = value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, dict | list) or value in (None, ""):
-            known = ", ".join(map(one_line, sorted({*image} - {"annotators"})))
-            problem = f"image {one_line(name)} has no {self.group_by!r} to group by"
-            raise ConfigError(f"{problem}; expected a key of all images ({known}), or {FOLDER}")
-        return str(value)
 
     def note(self, found: dict[int, str]) -> str:
         """Return how many images each part has, and how they were drawn."""

@@ -265,7 +265,7 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         if above == {root["name"]} and all(e["category_id"] for e in content.annotations):
             option = f"--map {shlex.quote(root['name'] + '=')}"
             yield f"kept: the root category {root['name']!r}; to leave it out: {option}"
-    lost += (f"the ids of {each}" for each in _lost_ids(content, holds))
+    lost += _lost_ids(content, holds)
     if lost:
         yield f"left out, as {title} cannot hold it: {', '.join(lost)}"
     if "image sizes" not in holds and any(each.get("width") for each in content.images):
@@ -285,12 +285,11 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
 
 def _lost_ids(content: Content, holds: Collection[str]) -> Iterator[str]:
     """Yield the numbers of records whose ids are lost, with their nouns."""
-    lists = (
+    for plural, noun, records in (
         ("images", "image", content.images),
         ("annotations", "annotation", content.annotations),
         ("categories", "category", content.categories),
-    )
-    for plural, noun, records in lists:
+    ):
         has_texts = any("own_id" in each for each in records)
         # Only COCO and annotations have a place for ids that are texts.
         is_held = f"{'category' if noun == 'image' and has_texts else noun} ids" in holds
@@ -298,7 +297,7 @@ def _lost_ids(content: Content, holds: Collection[str]) -> Iterator[str]:
         # As readers number records without ids.
         count_up = any(ids == [*range(first, first + len(ids))] for first in (0, 1))
         if not is_held and (has_texts or not count_up):
-            yield count(len(records), noun, plural)
+            yield f"the ids of {count(len(records), noun, plural)}"
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -127,28 +127,23 @@ def outlines_of(annotations: Sequence[Record]) -> dict[int, Outline]:
     ['box', 'box', 'polygon', 'rotation']
     """
     found: dict[int, Outline] = {}
-    four: list[tuple[Record, list[float]]] = []
+    drawn, points = list[Record](), list[list[float]]()
     for each in annotations:
         if isinstance(each.get("segmentation"), dict):
             found[each["id"]] = Outline("mask")
         elif (flat := _four_corners(each)) is not None:
-            four.append((each, flat))
+            drawn.append(each)
+            points.append(flat)
         else:
             kinds: tuple[Kind, ...] = ("box", "polygon", "holes")
             found[each["id"]] = Outline(kinds[min(len(flat_rings(each)), 2)])
-    if four:
-        points = np.array([flat for _, flat in four], np.float64).reshape(-1, 4, 2)
-        drawn = [each for each, _ in four]
-        found |= zip((each["id"] for each in drawn), _of_corners(drawn, points), strict=True)
-    return found
-
-
-def _of_corners(annotations: Sequence[Record], points: FloatArray) -> list[Outline]:
-    """Return the outlines of N annotations of four corners, (N, 4, 2)."""
-    bbox = np.array([each["bbox"] for each in annotations], np.float64)
-    said = np.array([*map(said_angle, annotations)])
-    is_box = _distances(points, corners(upright(bbox))) <= _SAME
-    boxes, is_rectangle = from_corners(points)
+    if not drawn:
+        return found
+    four = np.array(points, np.float64).reshape(-1, 4, 2)
+    bbox = np.array([each["bbox"] for each in drawn], np.float64)
+    said = np.array([*map(said_angle, drawn)])
+    is_box = _distances(four, corners(upright(bbox))) <= _SAME
+    boxes, is_rectangle = from_corners(four)
     is_rectangle &= boxes[:, 2] * boxes[:, 3] != 0
     rows = np.flatnonzero(~np.isnan(said))
     turned, own = turned_to(boxes[rows], said[rows]), said[rows]
@@ -158,13 +153,12 @@ def _of_corners(annotations: Sequence[Record], points: FloatArray) -> list[Outli
     turned[is_said, 4] = own[is_said] % 360
     boxes[rows] = turned
     boxes.setflags(write=False)
-    moves = _distances(points, corners(boxes)).tolist()
-    return [
-        Outline("box" if is_box[row] else "polygon")
-        if is_box[row] or not is_rectangle[row]
-        else Outline("rotation", boxes[row], moves[row])
-        for row in range(len(points))
-    ]
+    moves = _distances(four, corners(boxes)).tolist()
+    for row, each in enumerate(drawn):
+        kind: Kind = "box" if is_box[row] else "rotation" if is_rectangle[row] else "polygon"
+        is_turned = kind == "rotation"
+        found[each["id"]] = Outline(kind, boxes[row], moves[row]) if is_turned else Outline(kind)
+    return found
 
 
 def _distances(points: FloatArray, own: FloatArray) -> FloatArray:
