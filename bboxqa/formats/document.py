@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,7 +15,9 @@ from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.measured import Measured, measured
 from bboxqa.formats.records import ID_KEYS, AnnotationFile, Category, Image, ReadSettings
 from bboxqa.model.annotations import Source
-from bboxqa.model.findings import Spot
+
+if TYPE_CHECKING:
+    from bboxqa.model.findings import Spot
 
 STOPPING = ("T001", "T002", "T008", "T010", "T061")
 Record = dict[str, Any]
@@ -49,7 +51,7 @@ class OwnPlace(msgspec.Struct, frozen=True):
     file: str
     pointer: str
     """The JSON pointer; "" where locations are lines."""
-    spot: Spot
+    spot: "Spot"
     excerpt: str
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -18,8 +18,10 @@ from bboxqa.formats.records import ASKED_KEYS, annotator_name
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import list_files, paths_in, people_in_paths
 from bboxqa.model.annotations import NO_CHOICES, Choices
-from bboxqa.model.findings import FoundReport
 from bboxqa.rules.document import Document, first_rows
+
+if TYPE_CHECKING:
+    from bboxqa.model.findings import FoundReport
 
 _NAMES = (str, int, float)
 
@@ -122,7 +124,7 @@ class People:
         """Return the pseudonym of each name."""
         return pseudonyms_of(self._key, self._names | people_in_paths(self._unnamed))
 
-    def hidden(self, report: FoundReport) -> FoundReport:
+    def hidden(self, report: "FoundReport") -> "FoundReport":
         """Return a report on files with pseudonyms, and without excerpts and fixes."""
         hide = hider(self.pseudonyms())
         texts = "message", "file", "pointer", "ids", "found", "expected", "examples", "key"

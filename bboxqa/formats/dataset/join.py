@@ -101,7 +101,7 @@ def join(
     _add_tables(joined, are_named_alike=not reading.records)
     of_record = joined.of_record
     rows = _index(joined)
-    of_files: dict[str, Sequence[Any] | None] = {"session": sessions and sessions.code}
+    of_files: dict[str, Sequence[Any] | None] = {"session": sessions and sessions[0]}
     for field, values in (of_files | {"seconds": seconds}).items():
         if values is not None:
             used = zip(values, rows.by_file(len(files)), strict=True)
@@ -124,10 +124,11 @@ def join(
     split, tracks = None, None
     if sessions is not None:
         split = split_sessions(rows, of_record, sessions, attribution, names)
-        rows = split.first
+        rows = split[0]
     if reading.tracks:
         rows, tracks = read_tracks(files, rows, of_record, images)
-    notes += lacking_notes(rows.track, seconds or (), str(time_key))
+    if reading.tracks or seconds is not None:
+        notes += lacking_notes(rows.track, seconds or (), str(time_key))
     skeletons = [joints[name] for name in joined.categories] if joints else []
     data = Dataset(
         image_names=images,
@@ -148,7 +149,7 @@ def join(
         has_text_ids=any(file.columns.text_ids is not None for file in files),
     )
     if split is not None:
-        data = with_repeats(data, files, split)
+        data = with_repeats(data, files, *split[1:])
     return replace(data, headlines=tuple(_headlines(data, files)))
 
 
@@ -209,7 +210,8 @@ def _add_tables(joined: _Joined, *, are_named_alike: bool) -> None:
             )
         joined.categories |= dict.fromkeys((clean(each.name) for each in file.categories), 0)
     renamed: dict[str, str] = {}
-    for file, name, other, problem in renamed_categories(files) if are_named_alike else ():
+    is_compared = are_named_alike and len(files) > 1
+    for file, name, other, problem in renamed_categories(files) if is_compared else ():
         joined.add(file, [problem], shared=True)
         renamed.setdefault(name, renamed.get(other, other))
     if renamed := {name: kept for name, kept in renamed.items() if name != kept}:
@@ -288,7 +290,8 @@ def _assign_all(joined: _Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:
         part = slice(stops[place], stops[place + 1])
         image, author = rows.image[part], rows.annotator[part]
         ids, own = file.shown_ids[rows.place[part]], np.zeros(len(listed), np.bool_)
-        joined.add(file, unnamed(ids[author < 0], len(ids), "annotation"), shared=True)
+        if (author < 0).any():
+            joined.add(file, unnamed(ids[author < 0], len(ids), "annotation"), shared=True)
         lists: dict[tuple[str, ...], list[int]] = {}
         for each, names in zip(joined.of_record[place].tolist(), asked, strict=True):
             if names is not None:

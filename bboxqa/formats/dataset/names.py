@@ -144,8 +144,6 @@ def with_category_map(
             raise ConfigError(problem)
         if name not in known:
             unused[name] = f"{map_options({name: other})}: no category is called {name!r}"
-    if not category_map:
-        return list(files), unused
     new = [
         [replace(e, name=category_map.get(clean(e.name)) or e.name) for e in file.categories]
         for file in files
@@ -213,11 +211,12 @@ def variant_remark(categories: Iterable[str]) -> str:
     categories 'cat' and 'Cat' differ only by case or blanks, and count as different; to join \
 them: --map Cat=cat
     """
-    variants = variants_of(categories)
+    if not (variants := variants_of(categories)):
+        return ""
     shown = first_few(variants, _SHOWN, lambda group: " and ".join(map(repr, group)))
     options = map_options({name: group[0] for group in variants for name in group[1:]})
     said = f"categories {shown} differ only by case or blanks, and count as different; to join "
-    return f"{said}them: {options}" if variants else ""
+    return f"{said}them: {options}"
 
 
 def map_options(category_map: Mapping[str, str]) -> str:

@@ -391,17 +391,16 @@ def listed_files(files: Sequence[AnnotationFile]) -> str:
     return first_few(files, _SHOWN, lambda file: file.source.name)
 
 
-def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> Iterator[str]:
-    """Yield one problem for all records that do not name their annotator, if there are any.
+def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> list[str]:
+    """Return one problem for all records that do not name their annotator.
 
     Examples
     --------
-    >>> [*unnamed([3, 4], 90, "image")]
+    >>> unnamed([3, 4], 90, "image")
     ['2 of 90 images do not name their annotator (such as 3); expected a name on each']
     """
-    if len(ids):
-        number = f"{len(ids):,} of {count(total, noun)}"
-        yield f"{number} do not name their annotator (such as {ids[0]}); expected a name on each"
+    number = f"{len(ids):,} of {count(total, noun)}"
+    return [f"{number} do not name their annotator (such as {ids[0]}); expected a name on each"]
 
 
 def composed_names(ids: ShownIds, key: str, authors: Authors) -> Iterator[str]:

@@ -72,7 +72,9 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
             read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
         read, found, of_results = _with_results(read, sources, reading)
         read = with_join_names(read, reading.join_by, found.names)
-        read, unused = with_category_map(read, reading.category_map)
+        unused: dict[str, str] = {}
+        if reading.category_map:
+            read, unused = with_category_map(read, reading.category_map)
         attributed, hide = _attribution_of(read, found, reading), hider({})
         if reading.pseudonyms is not None:
             attributed, hide = _pseudonymous(attributed, found, reading, reading.pseudonyms)
@@ -196,7 +198,7 @@ def _with_results(
         replace(file, images=images, categories=categories) if file.records == "results" else file
         for file, _, _ in triples
     ]
-    return files, left, [*_result_notes(lists, are_named=bool(others))]
+    return files, left, [*_result_notes(lists, are_named=bool(others))] if lists else []
 
 
 def _by_id(files: Sequence[AnnotationFile], name: str, label: str) -> list[Any]:
@@ -227,7 +229,7 @@ def _result_notes(lists: Sequence[AnnotationFile], *, are_named: bool) -> Iterat
         else:
             found = f"results {least} count: {n:,} of {n + file.n_below:,}"
             yield f"{one_line(source.name)}: {found}; asked about all images"
-    if lists and not are_named:
+    if not are_named:
         names = first_few(lists, _NAMED, lambda each: one_line(each.source.name))
         yield (
             f"images and categories of {names} are known by id only (image 7, category 3): to name "

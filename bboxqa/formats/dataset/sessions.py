@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -23,15 +22,10 @@ FILE = "file"
 """The value of the session key that makes each file a session."""
 
 
-class FileSessions(NamedTuple):
-    """The session of each annotation, by file."""
-
-    code: list[IntArray]
-    """(N,) int32 each. Sessions are numbered in their order."""
-    of_records: list[IntArray] | None = None
-    """By file, the session of each image record, if files or records name it. Annotators who were
-    asked about the image annotated it in that session, even if they drew nothing.
-    """
+FileSessions = tuple[list[IntArray], list[IntArray] | None]
+"""The session of each annotation by file, numbered in their order; and that of each image record,
+if files or records name it. Who was asked about the image annotated it in that session, even if
+nothing was drawn."""
 
 
 def read_sessions(
@@ -52,7 +46,7 @@ def read_sessions(
             )
         codes = [np.full(len(f.columns.id), n, np.int32) for n, f in enumerate(files)]
         records = [np.full(len(f.images), n, np.int32) for n, f in enumerate(files)]
-        return FileSessions(codes, records)
+        return codes, records
     columns = [file.columns.authors[key] for file in files]
     of_images = not any(column.names for column in columns)
     said = [[*column.names, ""] for column in columns]
@@ -84,7 +78,7 @@ def read_sessions(
             np.append(code, np.int32(-1))[find(file.image_ids, file.columns.image_id)]
             for file, code in zip(files, codes, strict=True)
         ]
-    return FileSessions(codes, records if of_images else None)
+    return codes, records if of_images else None
 
 
 def repeated_work(
@@ -142,37 +136,28 @@ def repeated_work(
     )
 
 
-class SplitSessions(NamedTuple):
-    """The annotations of all files, split by session."""
-
-    first: Rows
-    """The annotations of each annotator's first session in each image."""
-    repeated: Rows
-    """Annotations of images that an annotator annotated in several sessions. Each pair of image and
-    annotator is an image, and the sessions, numbered within it, are its annotators.
-    """
-    pair: IndexArray
-    """(R,) int64. The image of each image of `repeated` × the number of annotators + annotator."""
-    n_sessions: IndexArray
-    """(R,) int64. The number of sessions of each image of `repeated`."""
-
-
 def split_sessions(
     rows: Rows,
     of_record: Sequence[IntArray],
     sessions: FileSessions,
     attribution: Attribution,
     annotator_names: Sequence[str],
-) -> SplitSessions:
-    """Split annotations, all with an author, by session; `of_record` are the images of records."""
-    of_all = (*sessions.code, *(sessions.of_records or ()))
+) -> tuple[Rows, Rows, IndexArray, IndexArray]:
+    """Split annotations, all with an author, by session; `of_record` are the images of records.
+
+    Return those of each annotator's first session in each image, and those of images that an
+    annotator annotated in several: each pair of image and annotator is an image, whose number is
+    image × number of annotators + annotator, with a number of sessions, which are its annotators.
+    """
+    of_files, of_records = sessions
+    of_all = (*of_files, *(of_records or ()))
     n_sessions = 1 + max(int(code.max(initial=0)) for code in of_all)
     cell = rows.image.astype(np.int64) * len(annotator_names) + rows.annotator
     held = cell * n_sessions + (0 if rows.session is None else rows.session)
     number = {name: place for place, name in enumerate(annotator_names)}
     asked = [
         (image * len(annotator_names) + number[name]) * n_sessions + session
-        for part in zip(of_record, attribution.asked, sessions.of_records or (), strict=False)
+        for part in zip(of_record, attribution.asked, of_records or (), strict=False)
         for image, names, session in zip(part[0].tolist(), part[1], part[2].tolist(), strict=True)
         for name in names or ()
     ]
@@ -189,23 +174,29 @@ def split_sessions(
         seconds=None, track=None,
     )  # fmt: skip
     first = rows.take(np.flatnonzero(own == 0))
-    return SplitSessions(first, repeated, every[several], n_held[several])
+    return first, repeated, every[several], n_held[several]
 
 
-def with_repeats(data: Dataset, files: Sequence[AnnotationFile], split: SplitSessions) -> Dataset:
-    """Return a data set of first sessions with its repeats, and a note on them."""
-    if not len(split.pair):
+def with_repeats(
+    data: Dataset,
+    files: Sequence[AnnotationFile],
+    repeated: Rows,
+    pair: IndexArray,
+    n_sessions: IndexArray,
+) -> Dataset:
+    """Return a data set of first sessions with its repeats, see `split_sessions`, and a note."""
+    if not len(pair):
         note = "no annotator annotated an image in two sessions: how far they agree with themselves"
         return replace(data, notes=(*data.notes, f"{note} is unknown"))
-    most = int(split.n_sessions.max())
-    image, annotator = np.divmod(split.pair, len(data.annotator_names))
+    most = int(n_sessions.max())
+    image, annotator = np.divmod(pair, len(data.annotator_names))
     sessions = replace(
         data,
         image_names=tuple(data.image_names[each] for each in image.tolist()),
         image_size=data.image_size[image],
         annotator_names=tuple(f"session {number}" for number in range(1, most + 1)),
-        annotations=merge(files, split.repeated),
-        assigned=np.arange(most) < split.n_sessions[:, None],
+        annotations=merge(files, repeated),
+        assigned=np.arange(most) < n_sessions[:, None],
         unlisted=None,
         notes=(),
     )
@@ -213,7 +204,7 @@ def with_repeats(data: Dataset, files: Sequence[AnnotationFile], split: SplitSes
     note = (
         f"{who} annotated {count(len(np.unique(image)), 'image')} in two or more sessions: "
         "agreement between annotators is that of the first session of each, without "
-        f"{int((split.repeated.annotator > 0).sum()):,} later annotations"
+        f"{int((repeated.annotator > 0).sum()):,} later annotations"
     )
     repeats = Repeats(sessions, image.astype(np.int32), annotator.astype(np.int32))
     return replace(data, repeats=repeats, notes=(*data.notes, note))
