@@ -33,7 +33,6 @@ from bboxqa.formats.writing.content import (
     in_parts,
     with_suffix,
     without_categories,
-    without_points,
 )
 from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
@@ -197,7 +196,10 @@ def convert_with(
         check_key(pseudonyms, [path])
     content, notes = gather(source, settings, choices, progress, pseudonyms)
     if "keypoints" not in to_format.holds:
-        content = without_points(content)
+        # Annotations with key points but no box are only counted.
+        apart = [each for each in content.annotations if "shape" in each]
+        kept = [each for each in content.annotations if "shape" not in each]
+        content = replace(content, annotations=kept, apart=[*content.apart, *apart])
     content, changes = held_as_one(content, to_format)
     if target.image_suffix:
         content = with_suffix(content, target.image_suffix)

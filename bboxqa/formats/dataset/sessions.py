@@ -286,9 +286,24 @@ def read_tracks(
     annotation has a track.
     """
     known: dict[str, int] = {}
-    videos, of_image = _videos(files, of_record, image_names)
-    used = zip(files, rows.by_file(len(files)), strict=True)
-    track = np.concatenate([_ids(file, known)[each] for file, each in used])
+    said: dict[int, str] = {}
+    field, parts = image_field(VIDEO_KEY), []
+    for file, places, used in zip(files, of_record, rows.by_file(len(files)), strict=True):
+        for place, image in zip(places.tolist(), file.images, strict=True):
+            if (value := getattr(image, field, None)) is not None:
+                said.setdefault(place, annotator_name(value))
+        # The code in `known` of the track of each annotation; -1 for none.
+        codes = np.full(len(file.columns.id), -1)
+        for key in TRACK_KEYS:
+            ids = file.columns.authors[key]
+            numbers = [known.setdefault(name, len(known)) for name in ids.names]
+            codes = np.where(codes < 0, np.array([*numbers, -1])[ids.code], codes)
+        parts.append(codes[used])
+    track = np.concatenate(parts)
+    of_video = [said.get(place, name.rpartition("/")[0]) for place, name in enumerate(image_names)]
+    videos = tuple(sorted({*of_video}))
+    number = {name: place for place, name in enumerate(videos)}
+    of_image = np.array([number[name] for name in of_video], np.int64)
     table = np.stack([rows.file, rows.annotator, of_image[rows.image], track], 1)
     has_one = np.flatnonzero(track >= 0)
     if not len(has_one):
@@ -317,29 +332,3 @@ def lacking_notes(track: IntArray | None, seconds: Sequence[FloatArray], key: st
     for what, without in is_without.items():
         if n := int(without.sum()):
             yield f"{n:,} of {count(len(without), 'annotation')} {'is' if n == 1 else 'are'} {what}"
-
-
-def _ids(file: AnnotationFile, known: dict[str, int]) -> IndexArray:
-    """Return the code in `known` of each annotation's track id; -1 without a track."""
-    found = np.full(len(file.columns.id), -1)
-    for key in TRACK_KEYS:
-        said = file.columns.authors[key]
-        numbers = [known.setdefault(name, len(known)) for name in said.names]
-        found = np.where(found < 0, np.array([*numbers, -1])[said.code], found)
-    return found
-
-
-def _videos(
-    files: Sequence[AnnotationFile], of_record: Sequence[IntArray], image_names: Sequence[str]
-) -> tuple[tuple[str, ...], IndexArray]:
-    """Return the sorted names of videos, and the index of each image's video, (I,) int64."""
-    said: dict[int, str] = {}
-    field = image_field(VIDEO_KEY)
-    for file, places in zip(files, of_record, strict=True):
-        for place, image in zip(places.tolist(), file.images, strict=True):
-            value = getattr(image, field, None)
-            if value is not None:
-                said.setdefault(place, annotator_name(value))
-    names = [said.get(place, name.rpartition("/")[0]) for place, name in enumerate(image_names)]
-    videos = {name: number for number, name in enumerate(sorted({*names}))}
-    return tuple(videos), np.array([videos[name] for name in names], np.int64)

@@ -162,11 +162,10 @@ class _Joints:
 
     def of_category(self, name: str) -> Record:
         """Return the joints and the skeleton of a category, if annotations have some."""
-        if not (known := self._known.get(name)):
-            return {}
-        _, limbs = self.skeletons.get(name, ((), ()))
+        known, (_, limbs) = self._known.get(name, {}), self.skeletons.get(name, ((), ()))
         skeleton = [[known[end] + 1 for end in ends] for ends in limbs if known.keys() >= {*ends}]
-        return {"keypoints": [*known]} | ({"skeleton": skeleton} if skeleton else {})
+        found = {"keypoints": [*known], "skeleton": skeleton}
+        return {key: value for key, value in found.items() if value}
 
 
 class Collector:

@@ -193,13 +193,6 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
         return [image_name(each) for each in sizeless if not drawn or each["id"] in among]
 
 
-def without_points(content: Content) -> Content:
-    """Return a content in which annotations with key points but no box are only counted."""
-    apart = [each for each in content.annotations if "shape" in each]
-    kept = [each for each in content.annotations if "shape" not in each]
-    return replace(content, annotations=kept, apart=[*content.apart, *apart])
-
-
 def without_categories(content: Content, names: Container[str]) -> Content:
     """Return a content without categories and their annotations.
 

@@ -73,7 +73,18 @@ def losses(content: Content, to_format: Writer, options: Options) -> Iterator[Lo
         "annotator": content.annotators,
     }
     if to_format.folder:
-        yield from _path_losses(content.annotators, names["image"], to_format)
+        people = people_paths(content.annotators)
+        yield from name_losses("annotator", content.annotators, lambda name: people[name][0])
+        files = safe_paths(names["image"])
+        paths = {name: "/".join((to_format.folder, *parts)) for name, parts in files.items()}
+        places = {name: place_of(f"{path}.txt") for name, path in paths.items()}
+        n_at = Counter(places.values())
+        # The whole path tells apart files of one place.
+        read_from = {
+            name: place if n_at[place] == 1 else paths[name] for name, place in places.items()
+        }
+        read_name = to_format.read_name
+        yield from name_losses("image", places, lambda name: read_name(name, read_from[name]))
     for kind, read in to_format.reads.items():
         yield from name_losses(kind, names[kind], read)
     yield from to_format.losses(content, options)
@@ -212,25 +223,6 @@ def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
         for key, having in sorted(lost.items()):
             example = f"{one} {one_line(name(having[0]))}"
             yield Loss(len(having), f"{one} with {one_line(key)!r}", why, example)
-
-
-def _path_losses(
-    annotators: Sequence[str], images: Sequence[str], to_format: Writer
-) -> Iterator[Loss]:
-    """Yield names of annotators and images that files and folders named after them cannot hold."""
-    people = people_paths(annotators)
-    yield from name_losses("annotator", annotators, lambda name: people[name][0])
-    files = safe_paths(images)
-    paths = {name: "/".join((to_format.folder, *parts)) for name, parts in files.items()}
-    places = {name: place_of(f"{path}.txt") for name, path in paths.items()}
-    known = Counter(places.values())
-    # The whole path tells apart files of one place.
-    is_alone = {name: known[place] == 1 for name, place in places.items()}
-    yield from name_losses(
-        "image",
-        places,
-        lambda name: to_format.read_name(name, places[name] if is_alone[name] else paths[name]),
-    )
 
 
 def _names_written(content: Content, to_format: Writer) -> list[str]:
