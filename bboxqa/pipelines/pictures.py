@@ -3,6 +3,7 @@
 import warnings
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -217,37 +218,6 @@ def thumbnail(picture: Picture) -> bytes:
 _SIDE = 640
 
 
-def _page_pixels(
-    target: PageTarget,
-    sizes: Mapping[str, tuple[int, int]],
-    sources: Sequence[str],
-    progress: Progress | None,
-    folder: Path | None,
-) -> dict[str, Pixels]:
-    """Return the pixels of each image, or why it has none; as files below a folder, if any."""
-    if folder is not None:
-        (folder / PIXELS).mkdir()
-    if not target.images or not sizes:
-        return {}
-    shown = pictures(
-        [*sizes], target.images, _SIDE, sizes=[*sizes.values()], sources=sources,
-        progress=progress,
-    )  # fmt: skip
-    found = {}
-    for number, (name, picture) in enumerate(zip(sizes, shown, strict=True), 1):
-        remark = address = ""
-        if not picture.problem:
-            remark = other_size(picture.size, sizes[name])
-            content = thumbnail(picture)
-            if folder is None:
-                address = "data:image/webp;base64," + b64encode(content).decode()
-            else:
-                address = f"{PIXELS}/{number}.webp"
-                (folder / address).write_bytes(content)
-        found[name] = Pixels(address, *picture.size, picture.problem, remark)
-    return found
-
-
 def sizes_of(images: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
     """Return width and height by file name of images of the document "worst_images"."""
     return {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in images}
@@ -358,14 +328,29 @@ def write_with_pixels(
     `sizes` are width and height of images by file name, 0 for unknown; their files are also looked
     for beside `sources`, the files of annotations.
     """
-    notes: list[str] = []
-    if target.split:
-        with page_folder(target.path) as folder:
-            found = made(pixels := _page_pixels(target, sizes, sources, progress, folder))
+    notes, pixels = list[str](), dict[str, Pixels]()
+    with page_folder(target.path) if target.split else nullcontext() as folder:
+        if folder is not None:
+            (folder / PIXELS).mkdir()
+        shown = pictures(
+            [*sizes], target.images, _SIDE, sizes=[*sizes.values()], sources=sources,
+            progress=progress,
+        ) if target.images and sizes else ()  # fmt: skip
+        for number, (name, picture) in enumerate(zip(sizes, shown, strict=False), 1):
+            remark = address = ""
+            if not picture.problem:
+                remark, content = other_size(picture.size, sizes[name]), thumbnail(picture)
+                address = f"{PIXELS}/{number}.webp"
+                if folder is None:
+                    address = "data:image/webp;base64," + b64encode(content).decode()
+                else:
+                    (folder / address).write_bytes(content)
+            pixels[name] = Pixels(address, *picture.size, picture.problem, remark)
+        found = made(pixels)
+        if folder is not None:
             for name, page in [(INDEX, found)] if isinstance(found, str) else found:
                 (folder / name).write_bytes(encoded(page))
-    else:
-        found = made(pixels := _page_pixels(target, sizes, sources, progress, None))
+    if not target.split:
         content = encoded(found if isinstance(found, str) else next(found)[1])
         write_atomically(target.path, content)
         if len(content) > target.most_bytes:
@@ -376,10 +361,10 @@ def write_with_pixels(
     lacking = [each.problem for each in pixels.values() if each.problem]
     other = [f"{quoted(name)}: {each.remark}" for name, each in pixels.items() if each.remark]
     kinds = ((BLANK_CANVAS, lacking), ("of another size than the data say", other))
-    shown = [
+    remarks = [
         f"{len(reasons):,} of {count(len(pixels), 'image')} {what}, see the page; the first: "
         f"{reasons[0]}"
         for what, reasons in kinds
         if reasons
     ]
-    return (*shown, *notes)
+    return (*remarks, *notes)

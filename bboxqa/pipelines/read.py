@@ -120,6 +120,8 @@ def read(
     >>> read([{"image": "a", "annotator": who, "bbox": "8 1 5 5"} for who in "ab"]).annotator_names
     ('a', 'b')
     """
+    if category_map is not None and not isinstance(category_map, Mapping):
+        raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
     reading = Reading(
         annotator_key=annotator_key,
         attribution=attribution,
@@ -129,7 +131,7 @@ def read(
         scores=True,
         pattern=pattern,
         join_by=join,
-        category_map=_checked_map(category_map),
+        category_map=category_map or {},
         min_annotators=min_annotators,
         asked=asked,
         session_key=session_key,
@@ -143,12 +145,6 @@ def read(
         choices=given(),
     )
     return _read(source, reading)
-
-
-def _checked_map(category_map: Mapping[str, str] | None) -> Mapping[str, str]:
-    if category_map is not None and not isinstance(category_map, Mapping):
-        raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
-    return category_map or {}
 
 
 # The name in earlier versions.
