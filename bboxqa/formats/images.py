@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from bboxqa.core.errors import DatasetError
@@ -24,8 +25,10 @@ from bboxqa.formats.label_folders import (
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import damage_in
 from bboxqa.formats.source import SourcePath, members_with
-from bboxqa.formats.translation.collector import Collector
 from bboxqa.model.annotations import Choices, GivenSize
+
+if TYPE_CHECKING:
+    from bboxqa.formats.translation.collector import Collector
 
 
 def size_of_picture(member: Member) -> tuple[int, int] | None:
@@ -105,7 +108,7 @@ class FileImages:
     def __init__(
         self,
         path: Path,
-        into: Collector,
+        into: "Collector",
         labels: Sequence[Member],
         others: Sequence[Member],
         apart: Sequence[Member] = (),
@@ -127,7 +130,7 @@ class FileImages:
 
     @classmethod
     def of_tool(
-        cls, path: Path, into: Collector, members: Sequence[Member], kind: str, suffix: str
+        cls, path: Path, into: "Collector", members: Sequence[Member], kind: str, suffix: str
     ) -> "FileImages":
         """Return the images of the files of a kind; raises DatasetError if there are none."""
         named = [*members_with(members, suffix)]

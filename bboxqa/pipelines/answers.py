@@ -1,7 +1,7 @@
 """Answers of a table: annotators who answer alike, and associated columns."""
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -54,19 +54,18 @@ def column_association(path: str | Path, first: str, second: str) -> ColumnAssoc
     test = independence(counts)
     missing = len(coded[0].codes) - len(known)
     left_out = (f"{count(missing, 'row')} left out: a value is missing",) if missing else ()
-    return ColumnAssociation(
-        columns=(first, second),
-        values=(coded[0].names, coded[1].names),
-        counts=counts,
-        statistic=test.statistic,
-        p_value=test.p_value,
-        degrees_of_freedom=test.degrees_of_freedom,
-        cramers_v=test.cramers_v,
-        interval=test.interval,
-        status=test.status,
-        sentence=test.sentence,
-        notes=(*test.notes, *left_out),
+    kept = (
+        "statistic",
+        "p_value",
+        "degrees_of_freedom",
+        "cramers_v",
+        "interval",
+        "status",
+        "sentence",
     )
+    figures: dict[str, Any] = {name: getattr(test, name) for name in kept}
+    names, notes = (coded[0].names, coded[1].names), (*test.notes, *left_out)
+    return ColumnAssociation((first, second), names, counts, **figures, notes=notes)
 
 
 # More groups than this are not looked for.

@@ -332,11 +332,12 @@ def write_with_pixels(
     with page_folder(target.path) if target.split else nullcontext() as folder:
         if folder is not None:
             (folder / PIXELS).mkdir()
+        names = [*sizes] if target.images else []
         shown = pictures(
-            [*sizes], target.images, _SIDE, sizes=[*sizes.values()], sources=sources,
+            names, target.images, _SIDE, sizes=[*sizes.values()], sources=sources,
             progress=progress,
-        ) if target.images and sizes else ()  # fmt: skip
-        for number, (name, picture) in enumerate(zip(sizes, shown, strict=False), 1):
+        ) if names else ()  # fmt: skip
+        for number, (name, picture) in enumerate(zip(names, shown, strict=True), 1):
             remark = address = ""
             if not picture.problem:
                 remark, content = other_size(picture.size, sizes[name]), thumbnail(picture)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -39,7 +39,6 @@ from bboxqa.model.settings import (
     settings_from,
 )
 from bboxqa.pipelines.refusals import check_files, of_predictions, with_findings
-from bboxqa.rules.people import names_hidden
 
 Data = Files | Mapping[str, Any] | Rows
 """Files, or a COCO document or a table in memory."""
@@ -168,8 +167,12 @@ def _read(source: Data, reading: Reading) -> Dataset:
         if rows is not None:
             return _read_bytes(table_bytes(rows, reading.choices), "table.jsonl", reading)
     files, predictions = cast("Files", source), reading.predictions
-    key, read_as = reading.pseudonyms, (reading.pattern, reading.choices)
-    with nullcontext() if key is None else names_hidden(key, files, *read_as):
+    with ExitStack() as stack:
+        if reading.pseudonyms is not None:
+            from bboxqa.rules.people import names_hidden
+
+            hidden = names_hidden(reading.pseudonyms, files, reading.pattern, reading.choices)
+            stack.enter_context(hidden)
         try:
             return read_dataset(files, reading)
         except DatasetError as error:
