@@ -280,6 +280,23 @@ def blocks(n_rows: int) -> Iterator[slice]:
         yield slice(start, min(start + _ROWS, n_rows))
 
 
+def chunks(work: IndexArray, most: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of consecutive rows with at most so much work in all, but one at least.
+
+    Examples
+    --------
+    >>> [*chunks(np.array([3, 1, 9, 2]), 4)]
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    total = np.concatenate([[0], np.cumsum(work)])
+    start = 0
+    while start < len(work):
+        stop = int(np.searchsorted(total, total[start] + most, side="right")) - 1
+        stop = max(stop, start + 1)
+        yield start, stop
+        start = stop
+
+
 def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
     """Return the component of each pair, as the smallest node in it.
 

@@ -40,13 +40,26 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     return result
 
 
+def iou_of(left: FloatArray, right: FloatArray, shared: FloatArray) -> FloatArray:
+    """Return the IoU of P pairs from their areas and the area that they share; 0 without area."""
+    return _ratio(shared, left + right - shared)
+
+
+def iou_limit(
+    area: FloatArray, bounds: FloatArray, left: IndexArray, right: IndexArray
+) -> FloatArray:
+    """Return an upper bound of the IoU of pairs of shapes from areas, (N,), and bounds, (N, 4)."""
+    a, b = area[left], area[right]
+    shared = overlap(bounds.take(left, axis=0), bounds.take(right, axis=0))
+    return iou_of(a, b, np.minimum(shared, np.minimum(a, b)))
+
+
 def bbox_iou(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the intersection over union of each pair of boxes, in [0, 1].
 
     A box without area has an IoU of 0, even with itself; other identical boxes have exactly 1.
     """
-    intersection = overlap(left, right)
-    return _ratio(intersection, _area(left) + _area(right) - intersection)
+    return iou_of(_area(left), _area(right), overlap(left, right))
 
 
 def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:

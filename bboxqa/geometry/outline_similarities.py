@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, blocks, sum_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry import polygons, rasters
-from bboxqa.geometry.boxes import overlap
+from bboxqa.geometry.boxes import iou_limit, iou_of, overlap
 from bboxqa.geometry.polygons import (
     PreparedPolygons,
     polygon_bounds,
@@ -105,23 +105,6 @@ _MOST_RUNS = 1 << 29
 _FEW_PAIRS = 32
 
 
-def pixel_iou(left: FloatArray, right: FloatArray, shared: FloatArray) -> FloatArray:
-    """Return the IoU of P pairs from their areas and the area that they share; 0 without area."""
-    covered = left + right - shared
-    result = np.zeros(len(shared))
-    np.divide(shared, covered, out=result, where=covered > 0)
-    return result
-
-
-def pixel_iou_limit(
-    area: FloatArray, bounds: FloatArray, left: IndexArray, right: IndexArray
-) -> FloatArray:
-    """Return an upper bound of the IoU of pairs from areas, (N,), and bounds, (N, 4), of pixels."""
-    a, b = area[left], area[right]
-    shared = np.minimum(overlap(bounds[left], bounds[right]), np.minimum(a, b))
-    return pixel_iou(a, b, shared)
-
-
 def bounded(compare: Compare, dataset: Dataset, n_runs: IndexArray) -> Compare:
     """Return a comparison that refuses images in which it would take minutes.
 
@@ -169,14 +152,14 @@ def _mask(dataset: Dataset, _: Options) -> Comparison:
         result = np.zeros(len(a))
         result[~boxes] = rasters.mask_iou(rles, a[~boxes], b[~boxes])
         a, b = a[boxes], b[boxes]
-        result[boxes] = pixel_iou(area[a], area[b], overlap(bounds[a], bounds[b]))
+        result[boxes] = iou_of(area[a], area[b], overlap(bounds[a], bounds[b]))
         return result
 
     work = np.where(is_box, 0, n_bytes)[number]
     return Comparison(
         compare=of_distinct(bounded(compare, dataset, work), first, number),
         bounds=bounds[number],
-        limit=partial(pixel_iou_limit, area[number], bounds[number]),
+        limit=partial(iou_limit, area[number], bounds[number]),
         counts=counts,
     )
 
@@ -195,14 +178,21 @@ def _polygon(dataset: Dataset, _: Options) -> Comparison:
     counts["tangled"] = int(outlines.tangled.sum())
     is_mask = segmentation.kind == SegmentationKind.RLE
     counts["flat"] = int(((outlines.area <= 0) & ~is_mask & ~outlines.tangled).sum())
-    exact: Compare = partial(polygons.polygon_iou, outlines)
-    limit: Compare = partial(polygons.polygon_iou_limit, outlines)
+    areas: Compare = partial(polygons.polygon_iou, outlines)
+    limit: Compare = partial(iou_limit, outlines.area, outlines.bounds)
     image = dataset.annotations.image
     if outlines.tangled.any():
         in_pixels = tangled_iou(segmentation, outlines, image, outlines.tangled)
-        exact = _split(outlines.tangled, exact, in_pixels)
+        areas = _split(outlines.tangled, areas, in_pixels)
         limit = _split(outlines.tangled, limit, _one)
-    exact = _once(_bounded(exact, segmentation, outlines, image, counts), segmentation, image)
+    measured = _bounded(areas, segmentation, outlines, image, counts)
+
+    def exact(left: IndexArray, right: IndexArray) -> FloatArray:
+        """Compare each two distinct outlines once if there are many pairs."""
+        if len(left) < MANY_PAIRS:
+            return measured(left, right)
+        return of_distinct(measured, *distinct_outlines(segmentation, image))(left, right)
+
     if not is_mask.any():
         return Comparison(exact, outlines.bounds, limit, counts)
     drawn = np.flatnonzero(np.isin(image, image[is_mask]))
@@ -220,17 +210,6 @@ def _polygon(dataset: Dataset, _: Options) -> Comparison:
         limit=_split(is_mask, limit, _one),
         counts=counts,
     )
-
-
-def _once(compare: Compare, segmentation: Segmentations, image: IntArray) -> Compare:
-    """Return a comparison that compares each two distinct outlines once if there are many pairs."""
-
-    def once(left: IndexArray, right: IndexArray) -> FloatArray:
-        if len(left) < MANY_PAIRS:
-            return compare(left, right)
-        return of_distinct(compare, *distinct_outlines(segmentation, image))(left, right)
-
-    return once
 
 
 def _bounded(
@@ -312,13 +291,13 @@ def _raster(dataset: Dataset, draw: rasters.Draw) -> Comparison:
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
         a, b = number[left], number[right]
-        return pixel_iou(runs.area[a], runs.area[b], shared_pixels(runs, a, b))
+        return iou_of(runs.area[a], runs.area[b], shared_pixels(runs, a, b))
 
     # Boundary pixels count, so that shapes that only touch may share pixels.
     return Comparison(
         compare=of_distinct(bounded(compare, dataset, n_runs[number]), first, number),
         bounds=bounds + ONE_PIXEL,
-        limit=partial(pixel_iou_limit, runs.area[number], runs.bounds[number]),
+        limit=partial(iou_limit, runs.area[number], runs.bounds[number]),
         counts=counts,
     )
 
@@ -348,14 +327,15 @@ def _check_canvases(dataset: Dataset, bounds: FloatArray, drawn: IndexArray) -> 
         raise DatasetError(problems, "Compare with --similarity polygon, which needs no canvas.")
 
 
-def _pixel(dataset: Dataset, _: Options) -> Comparison:
-    return _raster(dataset, rasters.draw_inclusive)
-
-
-def _burnt(dataset: Dataset, options: Options) -> Comparison:
-    return _raster(dataset, partial(rasters.burn, all_touched=options.all_touched))
-
-
-PIXEL = Similarity(_pixel, needs="polygons", is_iou=True)
+PIXEL = Similarity(
+    lambda dataset, _: _raster(dataset, rasters.draw_inclusive), needs="polygons", is_iou=True
+)
 # No threads, since rasterio disables the warnings of all threads while it runs.
-RASTER = Similarity(_burnt, needs="polygons", threads=False, is_iou=True)
+RASTER = Similarity(
+    lambda dataset, options: _raster(
+        dataset, partial(rasters.burn, all_touched=options.all_touched)
+    ),
+    needs="polygons",
+    threads=False,
+    is_iou=True,
+)

@@ -1,6 +1,6 @@
 """Areas that polygons share, with holes and parts, and rings that cross themselves."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -13,12 +13,13 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     blocks,
+    chunks,
     pairs_within,
     rows,
     run_starts,
     sum_by,
 )
-from bboxqa.geometry.boxes import bbox_iou, overlap
+from bboxqa.geometry.boxes import bbox_iou, iou_of
 from bboxqa.model.masks import Segmentations
 
 # Pairs of edges that are compared, and the fewest edges that are compared with all others.
@@ -121,9 +122,17 @@ _MANY_RINGS = 30
 _MOST_CROSSINGS = 500
 
 
-class Edges(msgspec.Struct, frozen=True, eq=False):
-    """The edges of N polygons, in order along the rings, padded to whole blocks."""
+class PreparedPolygons(msgspec.Struct, frozen=True, eq=False):
+    """N polygons, prepared for computing intersections.
 
+    Their edges are in order along the rings, padded to whole blocks: after repair, no rings of a
+    polygon cross themselves or each other.
+    """
+
+    area: FloatArray
+    """(N,) float64. Areas in square pixels."""
+    bounds: FloatArray
+    """(N, 4) float64. Left, top, right and bottom in pixels; zeros if there is no ring."""
     low: FloatArray
     high: FloatArray
     slope: FloatArray
@@ -134,17 +143,6 @@ class Edges(msgspec.Struct, frozen=True, eq=False):
     """
     block_offsets: IndexArray
     """(N + 1,) int64. Polygon n has the blocks ``block_offsets[n]:block_offsets[n + 1]``."""
-
-
-class PreparedPolygons(msgspec.Struct, frozen=True, eq=False):
-    """N polygons, prepared for computing intersections."""
-
-    area: FloatArray
-    """(N,) float64. Areas in square pixels."""
-    bounds: FloatArray
-    """(N, 4) float64. Left, top, right and bottom in pixels; zeros if there is no ring."""
-    edges: Edges
-    """The edges after repair, in which no rings of a polygon cross themselves or each other."""
     repaired: BoolArray
     """(N,) bool. Whether the rings were invalid and have been repaired."""
     tangled: BoolArray
@@ -182,8 +180,17 @@ def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
     """Return valid rings, and which of the n polygons were repaired, and which are tangled."""
     import shapely
 
-    tangled = _intricate(rings, n)
-    rings, repaired = _without(rings, tangled), np.zeros(n, np.bool_)
+    tangled, repaired = np.zeros((2, n), np.bool_)
+    # Polygons with too many overlapping edges for GEOS to check.
+    n_vertices = sum_by(rings.owner, np.diff(rings.offsets), n)
+    for polygon in np.flatnonzero(n_vertices >= FEWEST_INTRICATE).tolist():
+        own = slice(*np.searchsorted(rings.owner, [polygon, polygon + 1]).tolist())
+        tangled[polygon] = is_intricate(_xy_of(rings, own))
+    if tangled.any():
+        kept = np.flatnonzero(~tangled[rings.owner])
+        vertices, offsets = rows(rings.offsets[kept], rings.offsets[kept + 1])
+        xy = rings.xy.take(vertices, axis=0)
+        rings = _Rings(xy, offsets, rings.owner[kept], rings.hole[kept])
     if len(rings.owner) == 0:
         return rings, repaired, tangled
     index = np.repeat(np.arange(len(rings.owner)), np.diff(rings.offsets))
@@ -208,7 +215,13 @@ def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
             tangled[owner] = True
         else:
             owners.append(owner)
-            unions.append(_union(given, crossings, shapes[own]))
+            parts = [*shapes[own]]
+            for ring, number in crossings.items():
+                if number <= _FEW_CROSSINGS:
+                    parts[ring] = shapely.make_valid(parts[ring])
+                else:
+                    parts[ring] = shapely.multipolygons(even_odd_parts(given[ring]))
+            unions.append(shapely.union_all(parts) if len(parts) > 1 else parts[0])
     keep = np.repeat(sound, stops - starts)
     repaired &= ~tangled
     return _with_shapes(rings, keep, np.array(owners, np.int64), unions), repaired, tangled
@@ -230,42 +243,10 @@ def _may_meet(shapes: Any, start: IndexArray, stop: IndexArray) -> BoolArray:
     return found
 
 
-def _intricate(rings: _Rings, n: int) -> BoolArray:
-    """Return which of the n polygons have too many overlapping edges for GEOS to check."""
-    result = np.zeros(n, np.bool_)
-    n_vertices = sum_by(rings.owner, np.diff(rings.offsets), n)
-    for polygon in np.flatnonzero(n_vertices >= FEWEST_INTRICATE).tolist():
-        own = slice(*np.searchsorted(rings.owner, [polygon, polygon + 1]).tolist())
-        result[polygon] = is_intricate(_xy_of(rings, own))
-    return result
-
-
-def _without(rings: _Rings, left_out: BoolArray) -> _Rings:
-    """Return the rings without the polygons to leave out."""
-    if not left_out.any():
-        return rings
-    keep = np.flatnonzero(~left_out[rings.owner])
-    vertices, offsets = rows(rings.offsets[keep], rings.offsets[keep + 1])
-    return _Rings(rings.xy.take(vertices, axis=0), offsets, rings.owner[keep], rings.hole[keep])
-
-
 def _xy_of(rings: _Rings, which: slice) -> list[FloatArray]:
     """Return the vertices of some consecutive rings."""
     ends = rings.offsets[which.start : which.stop + 1]
     return np.split(rings.xy[ends[0] : ends[-1]], ends[1:-1] - ends[0])
-
-
-def _union(given: list[FloatArray], crossings: dict[int, int], shapes: Any) -> Any:
-    """Return the area that the rings of one polygon fill; `crossings` are those of invalid ones."""
-    import shapely
-
-    parts = [*shapes]
-    for ring, number in crossings.items():
-        if number <= _FEW_CROSSINGS:
-            parts[ring] = shapely.make_valid(parts[ring])
-        else:
-            parts[ring] = shapely.multipolygons(even_odd_parts(given[ring]))
-    return shapely.union_all(parts) if len(parts) > 1 else parts[0]
 
 
 def _with_shapes(rings: _Rings, keep: BoolArray, owner: IndexArray, shapes: list[Any]) -> _Rings:
@@ -293,8 +274,13 @@ def _with_shapes(rings: _Rings, keep: BoolArray, owner: IndexArray, shapes: list
     return _Rings(xy.take(vertices, axis=0), offsets, all_owners[order], hole[order])
 
 
-def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
-    """Return the edges and the areas of n polygons."""
+def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
+    """Return areas, bounds and edges of N outlines; outlines other than polygons have no area."""
+    n, given = len(segmentations), _given_rings(segmentations)
+    rings, repaired, tangled = _valid_rings(given, n)
+    bounds = _bounds(rings, n)
+    if tangled.any():
+        bounds[tangled] = _bounds(given, n)[tangled]
     n_rings = len(rings.owner)
     ring_of = np.repeat(np.arange(n_rings), np.diff(rings.offsets))
     x, y = np.ascontiguousarray(rings.xy.T)
@@ -309,50 +295,19 @@ def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
     used = np.flatnonzero(run != 0)
     start, stop = x[used], next_x[used]
     slope = (next_y[used] - y[used]) / (stop - start)
-    columns = (
-        np.minimum(start, stop),
-        np.maximum(start, stop),
-        slope,
-        y[used] - slope * start,
-        np.sign(run[used]) * turned[ring_of[used]],
-    )
-    return _pad(columns, rings.owner[ring_of[used]], n), area
-
-
-def _pad(columns: tuple[FloatArray, ...], polygon: IndexArray, n: int) -> Edges:
-    """Return edges, which are sorted by polygon, padded to whole blocks."""
-    counts = np.bincount(polygon, minlength=n)
-    blocks = -(-counts // BLOCK)
-    offsets = np.concatenate([[0], np.cumsum(blocks)])
+    sign = np.sign(run[used]) * turned[ring_of[used]]
+    counts = np.bincount(rings.owner[ring_of[used]], minlength=n)
+    offsets = np.concatenate([[0], np.cumsum(-(-counts // BLOCK))])
     shift = offsets[:-1] * BLOCK - (np.cumsum(counts) - counts)
-    place = np.arange(len(polygon)) + np.repeat(shift, counts)
-
-    def padded(column: FloatArray, filler: float) -> FloatArray:
-        result = np.full(offsets[-1] * BLOCK, filler)
-        result[place] = column
-        return result
-
+    place = np.arange(len(used)) + np.repeat(shift, counts)
+    columns = np.repeat([[np.inf], [-np.inf], [0.0], [0.0], [0.0]], offsets[-1] * BLOCK, axis=1)
+    lines = np.minimum(start, stop), np.maximum(start, stop), slope, y[used] - slope * start, sign
+    for column, values in zip(columns, lines, strict=True):
+        column[place] = values
     low, high, slope, intercept, sign = columns
-    return Edges(
-        low=padded(low, np.inf),
-        high=padded(high, -np.inf),
-        slope=padded(slope, 0.0),
-        intercept=padded(intercept, 0.0),
-        sign=padded(sign, 0.0),
-        block_offsets=offsets,
+    return PreparedPolygons(
+        area, bounds, low, high, slope, intercept, sign, offsets, repaired, tangled
     )
-
-
-def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
-    """Return areas, bounds and edges of N outlines; outlines other than polygons have no area."""
-    n = len(segmentations)
-    given = _given_rings(segmentations)
-    rings, repaired, tangled = _valid_rings(given, n)
-    edges, area = _edges(rings, n)
-    bounds = _bounds(rings, n)
-    if tangled.any():
-        bounds[tangled] = _bounds(given, n)[tangled]
-    return PreparedPolygons(area, bounds, edges, repaired, tangled)
 
 
 def polygon_bounds(segmentations: Segmentations) -> FloatArray:
@@ -384,14 +339,6 @@ _WORD = 8
 _BITS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 
 
-class _Grid(msgspec.Struct, frozen=True):
-    """The pixel grid of one image: left and top, pixel side, and numbers (width, height)."""
-
-    origin: FloatArray
-    pixel: float
-    size: IndexArray
-
-
 def tangled_iou(
     segmentations: Segmentations, outlines: PreparedPolygons, image: IntArray, drawn: BoolArray
 ) -> Callable[[IndexArray, IndexArray], FloatArray]:
@@ -416,38 +363,34 @@ def tangled_iou(
     """
     n_rings = segmentations.part_stop - segmentations.part_start
 
-    def grid_of(number: int) -> _Grid:
-        start, stop = np.searchsorted(image, [number, number + 1])
-        bounds = outlines.bounds[start:stop][drawn[start:stop]]
-        total = int(n_rings[start:stop][drawn[start:stop]].sum())
+    def of_image(left: IndexArray, right: IndexArray) -> FloatArray:
+        number = image[left[0]]
+        own = np.arange(*np.searchsorted(image, [number, number + 1]))
+        own = own[drawn[own]]
+        bounds, total = outlines.bounds[own], int(n_rings[own].sum())
         side = max(_SIDE * min(_RINGS / max(total, 1), 1.0) ** 0.5, _LEAST_SIDE)
         low, extent = bounds[:, :2].min(0), bounds[:, 2:].max(0) - bounds[:, :2].min(0)
         pixel = max(float(extent.max()) / side, np.finfo(float).tiny)
-        return _Grid(low, pixel, np.ceil(extent / pixel).astype(np.int64))
-
-    def pixels(place: int, grid: _Grid) -> ByteArray:
-        canvas = np.zeros(grid.size[::-1], np.bool_)
-        for ring in segmentations.rings(place):
-            canvas |= even_odd_pixels(ring, grid.origin, grid.pixel, grid.size)
-        bits = np.packbits(canvas)
-        return np.pad(bits, (0, -len(bits) % _WORD))
-
-    def of_image(left: IndexArray, right: IndexArray) -> FloatArray:
-        grid = grid_of(int(image[left[0]]))
+        size = np.ceil(extent / pixel).astype(np.int64)
         slot = np.zeros(len(image), np.int64)
         slot[left] = slot[right] = 1
         nodes = np.flatnonzero(slot)
         slot[nodes] = np.arange(len(nodes))
-        rasters = np.stack([pixels(place, grid) for place in nodes.tolist()])
-        in_pixels = _n_pixels(rasters) * grid.pixel**2
+        rasters = np.zeros((len(nodes), -(-int(size.prod()) // (8 * _WORD)) * _WORD), np.uint8)
+        for raster, place in zip(rasters, nodes.tolist(), strict=True):
+            canvas = np.zeros(size[::-1], np.bool_)
+            for ring in segmentations.rings(place):
+                canvas |= even_odd_pixels(ring, low, pixel, size)
+            bits = np.packbits(canvas)
+            raster[: len(bits)] = bits
+        in_pixels = _n_pixels(rasters) * pixel**2
         area = np.where(outlines.tangled[nodes], in_pixels, outlines.area[nodes])
         iou, step = np.zeros(len(left)), max(_PIXEL_CHUNK // max(rasters.shape[1], 1), 1)
         for first in range(0, len(left), step):
             part = slice(first, first + step)
             a, b = slot[left[part]], slot[right[part]]
-            shared = _n_pixels(rasters[a] & rasters[b]) * grid.pixel**2
-            union = area[a] + area[b] - shared
-            np.divide(shared, union, out=iou[part], where=union > 0)
+            shared = _n_pixels(rasters[a] & rasters[b]) * pixel**2
+            iou[part] = iou_of(area[a], area[b], shared)
         return np.minimum(iou, 1.0, out=iou)
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
@@ -505,31 +448,23 @@ _TINY = 1e-300
 _ROUNDING = 1e-9
 
 
-def _parts(total: IndexArray, size: int) -> Iterator[tuple[int, int]]:
-    """Cut rows into parts of about `size` work; `total` is the cumulative work."""
-    start = 0
-    while start < len(total) - 1:
-        stop = int(np.searchsorted(total, total[start] + size, side="right")) - 1
-        stop = max(stop, start + 1)
-        yield start, stop
-        start = stop
+def polygon_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the exact IoU of each pair of polygons, in [0, 1]; 0 for polygons without area.
 
-
-def _by_edges(edges: Edges, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the areas of the intersections of valid polygons."""
+    Areas of intersections equal those of shapely up to about 1e-9 of the polygons' areas.
+    """
     # One row per position within a block, so that the long axis is contiguous.
-    low = np.ascontiguousarray(edges.low.reshape(-1, BLOCK).T)
-    high = np.ascontiguousarray(edges.high.reshape(-1, BLOCK).T)
+    low = np.ascontiguousarray(outlines.low.reshape(-1, BLOCK).T)
+    high = np.ascontiguousarray(outlines.high.reshape(-1, BLOCK).T)
     block_low, block_high = low.min(0, initial=np.inf), high.max(0, initial=-np.inf)
-    blocks = np.diff(edges.block_offsets)
+    block_offsets = outlines.block_offsets
     # A row is a pair of a block of the left polygon and all blocks of the right polygon.
-    block, _ = rows(edges.block_offsets[left], edges.block_offsets[left + 1])
-    pair = np.repeat(np.arange(len(left)), blocks[left])
-    first, last = edges.block_offsets[right[pair]], edges.block_offsets[right[pair] + 1]
-    total = np.concatenate([[0], np.cumsum(last - first)])
+    block, _ = rows(block_offsets[left], block_offsets[left + 1])
+    pair = np.repeat(np.arange(len(left)), np.diff(block_offsets)[left])
+    first, last = block_offsets[right[pair]], block_offsets[right[pair] + 1]
     of_left, of_right = np.divmod(np.arange(BLOCK**2), BLOCK)
     result = np.zeros(len(left))
-    for start, stop in _parts(total, _CHUNK):
+    for start, stop in chunks(last - first, _CHUNK):
         b, offsets = rows(first[start:stop], last[start:stop])
         row = np.repeat(np.arange(start, stop), np.diff(offsets))
         a = block[row]
@@ -547,12 +482,14 @@ def _by_edges(edges: Edges, left: IndexArray, right: IndexArray) -> FloatArray:
         of_pair = pair[row][which]
         low_pair, high_pair = int(pair[start]), int(pair[stop - 1]) + 1
         result[low_pair:high_pair] += sum_by(
-            of_pair - low_pair, _shared(edges, e, f), high_pair - low_pair
+            of_pair - low_pair, _shared(outlines, e, f), high_pair - low_pair
         )
-    return result
+    areas = outlines.area[left], outlines.area[right]
+    # Due to rounding, the sum may be slightly below 0 or above the area of the smaller polygon.
+    return iou_of(*areas, np.clip(result, 0, np.minimum(*areas)))
 
 
-def _shared(edges: Edges, e: IndexArray, f: IndexArray) -> FloatArray:
+def _shared(edges: PreparedPolygons, e: IndexArray, f: IndexArray) -> FloatArray:
     """Return the contribution of each pair of edges to the area: −½ s_e s_f ∫ |y_e − y_f| dx."""
     start = np.maximum(edges.low[e], edges.low[f])
     stop = np.minimum(edges.high[e], edges.high[f])
@@ -580,46 +517,19 @@ def _shared(edges: Edges, e: IndexArray, f: IndexArray) -> FloatArray:
     return difference
 
 
-def intersection_areas(
-    outlines: PreparedPolygons, left: IndexArray, right: IndexArray
-) -> FloatArray:
-    """Return the area of the intersection of each pair of polygons, in square pixels.
-
-    It equals the area of shapely's intersection up to about 1e-9 of the polygons' areas.
-    """
-    shared = _by_edges(outlines.edges, left, right)
-    # Due to rounding, the sum may be slightly below 0 or above the area of the smaller polygon.
-    return np.clip(shared, 0, np.minimum(outlines.area[left], outlines.area[right]))
-
-
 def edge_pairs(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
     """Estimate the number of pairs of edges that are compared for each pair of polygons.
 
     These are the pairs of edges that share a range of x.
     """
-    edges, n = outlines.edges, len(outlines.area)
-    counts = np.diff(edges.block_offsets) * BLOCK
-    extent = np.where(edges.high > edges.low, edges.high - edges.low, 0.0)
+    counts = np.diff(outlines.block_offsets) * BLOCK
+    extent = np.where(outlines.high > outlines.low, outlines.high - outlines.low, 0.0)
     width = np.maximum(outlines.bounds[:, 2] - outlines.bounds[:, 0], _TINY)
     # The mean number of edges above each other.
-    depth = sum_by(np.repeat(np.arange(n), counts), extent, n) / width
+    polygon = np.repeat(np.arange(len(counts)), counts)
+    depth = sum_by(polygon, extent, len(counts)) / width
     result: FloatArray = depth[left] * counts[right] + depth[right] * counts[left]
     return result
-
-
-def polygon_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the exact IoU of each pair of polygons, in [0, 1]; 0 for polygons without area."""
-    shared = intersection_areas(outlines, left, right)
-    return _iou(outlines, left, right, shared)
-
-
-def polygon_iou_limit(
-    outlines: PreparedPolygons, left: IndexArray, right: IndexArray
-) -> FloatArray:
-    """Return an upper bound of the IoU of each pair of polygons, from areas and bounds alone."""
-    shared = overlap(outlines.bounds.take(left, axis=0), outlines.bounds.take(right, axis=0))
-    shared = np.minimum(shared, np.minimum(outlines.area[left], outlines.area[right]))
-    return _iou(outlines, left, right, shared)
 
 
 def is_box(outlines: PreparedPolygons) -> BoolArray:
@@ -635,13 +545,4 @@ def box_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> 
     result = np.zeros(len(left))
     for part in blocks(len(left)):
         result[part] = bbox_iou(outlines.bounds[left[part]], outlines.bounds[right[part]])
-    return result
-
-
-def _iou(
-    outlines: PreparedPolygons, left: IndexArray, right: IndexArray, shared: FloatArray
-) -> FloatArray:
-    union = outlines.area[left] + outlines.area[right] - shared
-    result = np.zeros(len(left))
-    np.divide(shared, union, out=result, where=union > 0)
     return result

@@ -1,13 +1,21 @@
 """Outlines as pixels: masks of COCO, runs of pixels, and burnt rasters."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, rows, run_starts
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    FrozenArrays,
+    IndexArray,
+    chunks,
+    rows,
+    run_starts,
+)
 from bboxqa.geometry.boxes import overlap
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.masks import SegmentationKind, Segmentations, decode_counts
@@ -180,41 +188,22 @@ def shared_pixels(runs: PixelRuns, left: IndexArray, right: IndexArray) -> Float
     other = np.flatnonzero(~(box[left] & box[right]) & (result > 0))
     left, right = left[other], right[other]
     n_runs = runs.offsets[right + 1] - runs.offsets[right]
-    for start, stop in _parts(left, n_runs):
-        a = int(left[start])
-        own = slice(runs.offsets[a], runs.offsets[a + 1])
-        result[other[start:stop]] = _shared(runs, own, right[start:stop])
-    return result
-
-
-def _parts(left: IndexArray, n_runs: IndexArray) -> Iterator[tuple[int, int]]:
-    """Yield start and stop of pairs of one left shape, with a limited number of runs."""
-    total = np.concatenate([[0], np.cumsum(n_runs)])
     for first, last in pairwise([*run_starts(left).tolist(), len(left)]):
-        while first < last:
-            stop = int(np.searchsorted(total, total[first] + _CHUNK, side="right")) - 1
-            stop = min(max(stop, first + 1), last)
-            yield first, stop
-            first = stop  # noqa: PLW2901
-
-
-def _shared(runs: PixelRuns, own: slice, others: IndexArray) -> FloatArray:
-    """Return how many pixels one shape shares with each of the others."""
-    start, stop = runs.start[own], runs.stop[own]
-    filled = np.concatenate([[0], np.cumsum(stop - start)])
-    ends = np.concatenate([start[:1], stop])
-
-    def before(place: IndexArray) -> IndexArray:
-        """Return the number of pixels of the shape before each place."""
-        n = np.searchsorted(start, place, side="right")
-        # Less the pixels of the run that the place is in.
-        return filled[n] - np.where(n > 0, np.maximum(ends[n], place) - place, 0)
-
-    index, offsets = rows(runs.offsets[others], runs.offsets[others + 1])
-    pixels = before(runs.stop[index]) - before(runs.start[index])
-    total = np.concatenate([[0], np.cumsum(pixels)])
-    shared: FloatArray = (total[offsets[1:]] - total[offsets[:-1]]).astype(np.float64)
-    return shared
+        own = slice(runs.offsets[left[first]], runs.offsets[left[first] + 1])
+        begin, end = runs.start[own], runs.stop[own]
+        filled = np.concatenate([[0], np.cumsum(end - begin)])
+        ends = np.concatenate([begin[:1], end])
+        for start, stop in chunks(n_runs[first:last], _CHUNK):
+            others = right[first + start : first + stop]
+            index, offsets = rows(runs.offsets[others], runs.offsets[others + 1])
+            before = []
+            for place in (runs.start[index], runs.stop[index]):
+                n = np.searchsorted(begin, place, side="right")
+                # The pixels of the shape before a place, less those of the run that it is in.
+                before.append(filled[n] - np.where(n > 0, np.maximum(ends[n], place) - place, 0))
+            total = np.concatenate([[0], np.cumsum(before[1] - before[0])])
+            result[other[first + start : first + stop]] = total[offsets[1:]] - total[offsets[:-1]]
+    return result
 
 
 Ring = FloatArray
