@@ -75,9 +75,16 @@ def drawn_intervals(
     if not bootstrap or len(used) < 2 or len(values) == 0:
         return np.full((len(values), 2), np.nan)
     # A data set has many categories that nobody drew.
-    filled = [np.flatnonzero(n_nonzero(table)) for table in tables]
-    drawn = [_cut(table, rows, used) for table, rows in zip(tables, filled, strict=True)]
-    kind = np.float32 if all(map(_are_small_counts, drawn)) else np.float64
+    filled, drawn = [np.flatnonzero(n_nonzero(table)) for table in tables], []
+    kind: type[np.floating[Any]] = np.float32
+    for table, rows in zip(tables, filled, strict=True):
+        kept = table if len(rows) == table.shape[0] else table[rows]
+        drawn.append(kept if len(used) == table.shape[1] else kept[:, used])
+        amounts = drawn[-1] if isinstance(table, np.ndarray) else drawn[-1].data
+        largest = np.abs(amounts).max(initial=0)
+        # Sums of small counts are exact in single precision.
+        if largest * len(used) >= _EXACT or (amounts != np.rint(amounts)).any():
+            kind = np.float64
     drawn = [table.astype(kind, copy=False) for table in drawn]
 
     def figures(counts: ByteArray) -> FloatArray:
@@ -111,18 +118,6 @@ def centred_intervals(values: FloatArray, bounds: FloatArray) -> FloatArray:
     """
     reach = (bounds[:, 1] - bounds[:, 0]) / 2
     return np.stack([values - reach, values + reach], axis=1)
-
-
-def _cut(table: Any, rows: IndexArray, columns: IndexArray) -> Any:
-    kept = table if len(rows) == table.shape[0] else table[rows]
-    return kept if len(columns) == table.shape[1] else kept[:, columns]
-
-
-def _are_small_counts(table: Any) -> bool:
-    """Return whether all sums over the draws are exact in single precision."""
-    amounts = table if isinstance(table, np.ndarray) else table.data
-    largest = np.abs(amounts).max(initial=0)
-    return bool(largest * table.shape[1] < _EXACT and (amounts == np.rint(amounts)).all())
 
 
 def n_nonzero(table: Any) -> IndexArray:
@@ -308,12 +303,19 @@ def _mean(name: str, tasks: "Sequence[TaskEstimates]") -> "Estimate | None":
         for weight, part in zip(weights, parts, strict=True)
     ]
     error = sqrt(sum(squares))
+    interval = nan, nan
+    if error > 0:
+        # Of a sum of parts with unequal errors (Satterthwaite).
+        free = [max(part.n_clusters - 1, 1) for part in parts]
+        freedom = sum(squares) ** 2 / sum(x**2 / n for x, n in zip(squares, free, strict=True))
+        numbers = (np.array([number]) for number in (value, error, freedom))
+        interval = tuple(fisher_interval(*numbers)[0].tolist())
     status = OK
     if len(parts) < len(found):
         status = f"of {len(parts):,} of {len(found):,} tasks: it is undefined in the others"
     return Estimate(
         value=value,
-        interval=_interval(value, error, squares, [part.n_clusters - 1 for part in parts]),
+        interval=interval,
         standard_error=error,
         status=status,
         observed=mean(part.observed for part in parts),
@@ -321,15 +323,3 @@ def _mean(name: str, tasks: "Sequence[TaskEstimates]") -> "Estimate | None":
         n_shared=shared,
         n_clusters=sum(part.n_clusters for part in parts) if error > 0 else 0,
     )
-
-
-def _interval(
-    value: float, error: float, squares: list[float], free: list[int]
-) -> tuple[float, float]:
-    """Return the interval of a sum of parts with unequal errors (Satterthwaite)."""
-    if not error > 0:
-        return nan, nan
-    freedom = sum(squares) ** 2 / sum(x**2 / max(n, 1) for x, n in zip(squares, free, strict=True))
-    numbers = (np.array([number]) for number in (value, error, freedom))
-    low, high = fisher_interval(*numbers)[0].tolist()
-    return low, high

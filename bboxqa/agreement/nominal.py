@@ -302,12 +302,7 @@ def _stacked_tables(
         change = sum_by(inverse, np.concatenate([amount, -before[1]]), len(places))
         changed = np.flatnonzero(change)
         rows, columns = np.divmod(places[changed], shape[1])
-        base = _table_on(
-            base, table_of(rows, columns, change[changed], shape, _DENSE // len(thresholds))
-        )
+        table = table_of(rows, columns, change[changed], shape, _DENSE // len(thresholds))
+        base = SumTable(partial(lambda table: table, table), base)
         yield base
         before = place, amount
-
-
-def _table_on(base: SumTable | None, change: Any) -> SumTable:
-    return SumTable(lambda: change, base)

@@ -13,6 +13,7 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     IntArray,
+    chunks,
     compact,
     pairs_within,
     rows,
@@ -290,17 +291,13 @@ def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairC
     starts = run_starts(data.unit[cells])
     size = np.diff(starts, append=len(cells))
     begins, ends = (np.repeat(bound, size)[drawn[cells]] for bound in (starts, starts + size))
-    sources = cells[drawn[cells]]
-    total = np.concatenate([[0], np.cumsum(ends - begins)])
-    start = 0
-    while start < len(sources):
-        stop = int(np.searchsorted(total, total[start] + _CHUNK, side="right")) - 1
-        stop = max(stop, start + 1)
-        left = np.repeat(sources[start:stop], np.diff(total[start : stop + 1]))
+    sources, n_partners = cells[drawn[cells]], ends - begins
+    for start, stop in chunks(n_partners, _CHUNK):
+        left = np.repeat(sources[start:stop], n_partners[start:stop])
         right = cells[rows(begins[start:stop], ends[start:stop])[0]]
         # A pair of drawn cells comes up from both sides.
         once = np.flatnonzero(~drawn[right] | (left < right))
-        left, right, start = left[once], right[once], stop
+        left, right = left[once], right[once]
         one, other = annotator[left], annotator[right]
         pair = np.minimum(one, other) * n_annotators + np.maximum(one, other)
         given = np.concatenate([pair * n_values + code[left], pair * n_values + code[right]])

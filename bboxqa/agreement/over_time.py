@@ -1,9 +1,10 @@
 """Agreement on labels over time: sampled segments, and the share of time of each label."""
 
 import heapq
+from functools import partial
 from itertools import pairwise
 from math import nan
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -51,38 +52,23 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     raters = np.bincount(drawn, minlength=len(data.group))
     counts = unit_counts(data)
     unit, value, times = counts.unit, counts.value, counts.count.astype(np.int64)
-    both = weight[unit] * _pairs(times)
-    either = weight[unit] * (_pairs(raters[unit]) - _pairs(raters[unit] - times))
+    pairs, others = (n * (n - 1) // 2 for n in (raters[unit], raters[unit] - times))
+    terms = weight[unit] * np.stack([times * (times - 1) // 2, pairs - others])
     clusters = clusters_of(data.group, (weight > 0) & (raters > 1))
     order = np.argsort(value, kind="stable")
     bounds = np.searchsorted(value[order], np.arange(data.n_values + 1))
-    return [
-        _share(
-            data.group[unit[rows]], both[rows], either[rows], clusters, data.n_groups
-        )
-        for rows in (order[low:high] for low, high in pairwise(bounds.tolist()))
-    ]  # fmt: skip
-
-
-def _pairs(number: IndexArray) -> IndexArray:
-    return number * (number - 1) // 2
-
-
-def _share(
-    group: IntArray, both: IndexArray, either: IndexArray, clusters: IndexArray, n_groups: int
-) -> Estimator:
-    if not either.any():
-        advice = "Have a second annotator mark the recordings in which it occurs."
-        return undefined(_NOBODY, advice=advice)
-    value = int(both.sum()) / int(either.sum())
-
-    @SumTable
-    def table() -> Any:
-        sums = np.stack([sum_by(group, column, n_groups) for column in (both, either)])
-        sums.setflags(write=False)
-        return sums
-
-    return Estimator(value, value, nan, OK, table, lambda of: ratio(*of), clusters)
+    found = []
+    for low, high in pairwise(bounds.tolist()):
+        group, columns = data.group[unit[order[low:high]]], terms[:, order[low:high]]
+        both, either = map(int, columns.sum(1))
+        if not either:
+            advice = "Have a second annotator mark the recordings in which it occurs."
+            found.append(undefined(_NOBODY, advice=advice))
+            continue
+        sums = np.stack([sum_by(group, column, data.n_groups) for column in columns])
+        share, table = both / either, SumTable(partial(np.asarray, sums))
+        found.append(Estimator(share, share, nan, OK, table, lambda of: ratio(*of), clusters))
+    return found
 
 
 Overlaps = Literal["refuse", "first", "last", "longest"]
@@ -133,23 +119,17 @@ def without_overlaps(
     pieces = [(np.flatnonzero(clean), start[clean], end[clean])]
     for each in mixed:
         own = np.flatnonzero(annotator == each)
+        # The order of precedence; segments are sorted by start.
+        order = place = np.arange(len(own))
+        if rule != "first":
+            order = place[::-1] if rule == "last" else np.lexsort((place, start[own] - end[own]))
         rank = np.empty(len(own), np.int64)
-        rank[_by_priority(start[own], end[own], rule)] = np.arange(len(own))
+        rank[order] = place
         place, begin, stop = np.array(_winners(start[own], end[own], rank), np.int64).T
         pieces.append((own[place], begin, stop))
     segment, begin, stop = (np.concatenate(column) for column in zip(*pieces, strict=True))
     order = np.lexsort((begin, annotator[segment]))
     return segment[order], begin[order], stop[order]
-
-
-def _by_priority(start: IndexArray, end: IndexArray, rule: Overlaps) -> IndexArray:
-    """Return the order of precedence of segments that are sorted by start."""
-    place = np.arange(len(start))
-    if rule == "first":
-        return place
-    if rule == "last":
-        return place[::-1]
-    return np.lexsort((place, start - end))
 
 
 def _winners(start: IndexArray, end: IndexArray, rank: IndexArray) -> list[tuple[int, int, int]]:
@@ -281,27 +261,27 @@ def sweep(
             raise DatasetError(problems, _ADVICE)
     else:
         line = line.take(*without_overlaps(line.annotator, line.start, line.end, overlaps))
-    begin, recording, weight = _stretches(line, resolution_ms)
-    said = np.stack([_said(line, begin, each) for each in range(len(segments.annotator_names))], 1)
+    # Stretches between boundaries, and the number of sample points in them.
+    boundaries = np.unique(np.concatenate([line.block_start, line.start, line.end, [line.length]]))
+    begin = boundaries[:-1]
+    block = np.searchsorted(line.block_start, begin, side="right") - 1
+    before, until = (
+        -((resolution_ms // 2 - (time - line.block_start[block])) // resolution_ms)
+        for time in (begin, boundaries[1:])
+    )
+    recording, weight = line.block_recording[block], until - before
+    said = np.full((len(begin), len(segments.annotator_names)), -1, np.int32)
+    for each, column in enumerate(said.T):
+        own = slice(*np.searchsorted(line.annotator, [each, each + 1]).tolist())
+        place = np.searchsorted(line.start[own], begin, side="right") - 1
+        rows = np.flatnonzero(place >= 0)
+        rows = rows[line.end[own][place[rows]] > begin[rows]]
+        column[rows] = line.label[own][place[rows]]
     asked = segments.asked[recording]
     keep = weight > 0
     if support == "marked":
         keep &= (asked & (said >= 0)).any(axis=1)
     return _ratings(segments, said[keep], asked[keep], weight[keep], recording[keep])
-
-
-def _stretches(line: _Line, resolution_ms: int) -> tuple[IndexArray, IntArray, IndexArray]:
-    boundaries = np.unique(np.concatenate([line.block_start, line.start, line.end, [line.length]]))
-    begin, end = boundaries[:-1], boundaries[1:]
-    block = np.searchsorted(line.block_start, begin, side="right") - 1
-    offset = line.block_start[block]
-    weight = _points_before(end - offset, resolution_ms)
-    weight -= _points_before(begin - offset, resolution_ms)
-    return begin, line.block_recording[block], weight
-
-
-def _points_before(time: IndexArray, resolution_ms: int) -> IndexArray:
-    return -((resolution_ms // 2 - time) // resolution_ms)
 
 
 def _on_one_line(segments: Segments, tier: str | None) -> _Line:
@@ -345,16 +325,6 @@ def overlapping_segments(
     return line.segment[earlier], line.segment[later]
 
 
-def _said(line: _Line, begin: IndexArray, annotator: int) -> IntArray:
-    first, last = np.searchsorted(line.annotator, [annotator, annotator + 1])
-    if first == last:
-        return np.full(len(begin), -1, np.int32)
-    own = slice(first, last)
-    place = np.searchsorted(line.start[own], begin, side="right") - 1
-    inside = (place >= 0) & (line.end[own][place] > begin)
-    return np.where(inside, line.label[own][place], -1).astype(np.int32)
-
-
 def _ratings(
     segments: Segments, said: IntArray, asked: BoolArray, weight: IndexArray, recording: IntArray
 ) -> Ratings:
@@ -362,9 +332,11 @@ def _ratings(
     codes = said[unit, annotator]
     used = np.unique(codes)
     names = ["" if code < 0 else segments.label_names[code] for code in used.tolist()]
-    numbers = _numbers([name for code, name in zip(used, names, strict=True) if code >= 0])
     background = bool(len(used)) and used[0] < 0
     keys = names[1:] if background else names
+    numbers = [number for number in map(number_of, keys) if number is not None]
+    if len(set(numbers)) < len(keys):
+        numbers = []
     order = sorted(range(len(keys)), key=numbers.__getitem__ if numbers else keys.__getitem__)
     place = np.empty(len(used), np.int32)
     place[np.array(order, np.int64) + background] = np.arange(len(keys))
@@ -387,8 +359,3 @@ def _ratings(
         value_names=(*(keys[i] for i in order), *([BACKGROUND] if background else [])),
         numbers=None if background or not numbers else np.array(sorted(numbers), np.float64),
     )
-
-
-def _numbers(names: list[str]) -> list[int | float]:
-    numbers = [number for number in map(number_of, names) if number is not None]
-    return numbers if len(set(numbers)) == len(names) else []

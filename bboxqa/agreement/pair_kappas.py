@@ -231,13 +231,24 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
         part = _parts(block.whole, table.kappa)
         total += part.sum(1)
         change += block.by_cluster(_parts(block.left, kappa_left) - part[:, block.pair])
-    clusters = _compared(data)
+    # Clusters in which some pair is compared.
+    drawn = data.counted
+    unit, annotator = data.unit[drawn], data.annotator[drawn]
+    start = run_starts(unit)
+    several = np.maximum.reduceat(annotator, start) > np.minimum.reduceat(annotator, start)
+    clusters = np.unique(data.group[unit[start[several]]]).astype(np.int64)
     left = total[:, None] + change[:, clusters]
     with np.errstate(divide="ignore", invalid="ignore"):
         without = left[1::2] / left[::2]
     # The remaining weight is a count: 0, or 1 at least.
     without[left[::2] < 0.5] = nan
-    return PairKappas(_joined(tables), clusters, without, data.n_groups)
+    if not tables:
+        annotators, empty = np.zeros(0, np.int32), np.zeros(0)
+        count, bounds = np.zeros(0, np.int64), np.zeros((0, 2))
+        none = PairTable(annotators, annotators, count, empty, empty, empty, empty, bounds)
+        return PairKappas(none, clusters, without, data.n_groups)
+    columns = ([getattr(each, name) for each in tables] for name in PairTable.__struct_fields__)
+    return PairKappas(PairTable(*map(np.concatenate, columns)), clusters, without, data.n_groups)
 
 
 def block_of_answers(
@@ -266,16 +277,6 @@ def block_of_answers(
     )
 
 
-def _compared(data: ReliabilityData) -> IndexArray:
-    drawn = data.counted
-    unit, annotator = data.unit[drawn], data.annotator[drawn]
-    if len(unit) == 0:
-        return np.zeros(0, np.int64)
-    start = run_starts(unit)
-    several = np.maximum.reduceat(annotator, start) > np.minimum.reduceat(annotator, start)
-    return np.unique(data.group[unit[start[several]]]).astype(np.int64)
-
-
 def with_single(
     found: PairKappas, answers: AnswerPairs, sums: SumTable, shares: Shares
 ) -> PairKappas:
@@ -296,19 +297,6 @@ def _parts(sums: FloatArray, kappa: FloatArray) -> FloatArray:
     alike = (shared > 0).astype(np.float64)
     return np.stack(
         [shared, np.where(shared > 0, shared * kappa, 0), alike, np.where(shared > 0, kappa, 0)]
-    )
-
-
-def _joined(tables: list[PairTable]) -> PairTable:
-    if not tables:
-        annotators, empty = np.zeros(0, np.int32), np.zeros(0)
-        count, bounds = np.zeros(0, np.int64), np.zeros((0, 2))
-        return PairTable(annotators, annotators, count, empty, empty, empty, empty, bounds)
-    return PairTable(
-        *(
-            np.concatenate([getattr(table, field) for table in tables])
-            for field in PairTable.__struct_fields__
-        )
     )
 
 
@@ -370,10 +358,17 @@ def choice_pairs(
         The number of objects to choose from in each unit.
     """
 
+    def terms(answers: AnswerPairs) -> FloatArray:
+        """Return the terms of pairs of answers, (5, C): 1, agreeing, either none, options."""
+        left, right = answers.left, answers.right
+        ones = np.ones(len(left))
+        parts = (ones, left == right, is_none[left], is_none[right], n_options[answers.unit])
+        return np.stack([answers.weight * part for part in parts])
+
     def blocks() -> Iterator[PairBlock]:
         for answers in answer_chunks(data, n_annotators):
-            columns, (cluster, pair, run) = _columns(answers, is_none, n_options), answers.runs()
-            inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
+            cluster, pair, run = answers.runs()
+            inside = np.stack([sum_by(run, column, len(pair)) for column in terms(answers)])
             whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])
             yield block_of_answers(answers, (cluster, pair), whole, whole[:, pair] - inside)
 
@@ -384,26 +379,12 @@ def choice_pairs(
 
     @SumTable
     def table() -> Any:
-        columns, group = _columns(answers, is_none, n_options), answers.group[answers.unit]
+        columns, group = terms(answers), answers.group[answers.unit]
         rows = np.repeat(np.arange(len(columns)), len(group))
         shape = len(columns), answers.n_groups
         return table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
 
     return with_single(found, answers, table, _shares)
-
-
-def _columns(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray) -> FloatArray:
-    """Return the terms of each pair of answers, (5, C): 1, agreeing, either none, options."""
-    weight = answers.weight
-    return np.stack(
-        [
-            weight,
-            weight * (answers.left == answers.right),
-            weight * is_none[answers.left],
-            weight * is_none[answers.right],
-            weight * n_options[answers.unit],
-        ]
-    )
 
 
 def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from math import erfc, inf, isnan, sqrt
+from math import inf, isnan
 from types import MappingProxyType
 
 import msgspec
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from bboxqa.agreement.chance import Expectation, chance_corrected, conger_kappa
 from bboxqa.agreement.cohen import agreement_weights, cohen_pairs
 from bboxqa.agreement.consistency import cronbach
-from bboxqa.agreement.estimators import ROUNDING, Estimator, undefined
+from bboxqa.agreement.estimators import ROUNDING, Estimator, normal_share, undefined
 from bboxqa.agreement.levels import Distance, SetDistance, alpha
 from bboxqa.agreement.pair_kappas import NO_CHANCE, PairKappas, choice_pairs, mean_of_pairs
 from bboxqa.agreement.unit_counts import UnitCounts, unit_counts
@@ -96,10 +96,6 @@ class CoefficientInputs(msgspec.Struct, frozen=True, eq=False, dict=True):
         return choice_pairs(self.data, self.n_annotators, is_none, self.ratings.n_options)
 
 
-def _alpha(inputs: CoefficientInputs) -> Estimator:
-    return alpha(inputs.counts, inputs.level, inputs.numbers)
-
-
 def _cohen(inputs: CoefficientInputs, *, by_shared: bool) -> Estimator:
     # Kappas with user-defined weights may be below −1.
     lowest = -1.0 if inputs.matrix is None else -inf
@@ -110,10 +106,6 @@ def _choice(inputs: CoefficientInputs) -> Estimator:
     if inputs.ratings.n_options is None:
         return undefined(NEEDS_OPTIONS, advice="Name their column with --n-options.")
     return mean_of_pairs(inputs.pairs, nothing=NO_CHANCE)
-
-
-def _conger(inputs: CoefficientInputs) -> Estimator:
-    return conger_kappa(inputs.data, inputs.matrix)
 
 
 def _scott(inputs: CoefficientInputs) -> Estimator:
@@ -129,18 +121,10 @@ def _chance(kind: Expectation, inputs: CoefficientInputs) -> Estimator:
     return chance_corrected(inputs.counts, kind, inputs.matrix)
 
 
-def _gwet_ac1(inputs: CoefficientInputs) -> Estimator:
-    return chance_corrected(inputs.counts, "gwet")
-
-
 def _gwet_ac2(inputs: CoefficientInputs) -> Estimator:
     if inputs.matrix is None:
         return undefined(NEEDS_WEIGHTS, advice="Give --weights linear or quadratic.")
-    return chance_corrected(inputs.counts, "gwet", inputs.matrix)
-
-
-def _cronbach(inputs: CoefficientInputs) -> Estimator:
-    return cronbach(inputs.data, inputs.ratings.numbers)
+    return _chance("gwet", inputs)
 
 
 class Coefficient(msgspec.Struct, frozen=True):
@@ -171,18 +155,22 @@ class Coefficient(msgspec.Struct, frozen=True):
 
 
 COEFFICIENTS: dict[str, Coefficient] = {
-    "krippendorff_alpha": Coefficient(_alpha, nameless=True, scale="krippendorff"),
+    "krippendorff_alpha": Coefficient(
+        lambda of: alpha(of.counts, of.level, of.numbers), nameless=True, scale="krippendorff"
+    ),
     "cohen_kappa": Coefficient(partial(_cohen, by_shared=True), of_pairs=True, scale="landis_koch"),
     "choice_kappa": Coefficient(_choice, of_pairs=True, scale="landis_koch"),
     "light_kappa": Coefficient(
         partial(_cohen, by_shared=False), of_pairs=True, scale="landis_koch"
     ),
-    "conger_kappa": Coefficient(_conger, averages_weights=True, scale="landis_koch"),
+    "conger_kappa": Coefficient(
+        lambda of: conger_kappa(of.data, of.matrix), averages_weights=True, scale="landis_koch"
+    ),
     "fleiss_kappa": Coefficient(
         partial(_chance, "fleiss"), nameless=True, averages_weights=True, scale="landis_koch"
     ),
     "scott_pi": Coefficient(_scott, averages_weights=True, scale="landis_koch"),
-    "gwet_ac1": Coefficient(_gwet_ac1, nameless=True),
+    "gwet_ac1": Coefficient(lambda of: chance_corrected(of.counts, "gwet"), nameless=True),
     "gwet_ac2": Coefficient(_gwet_ac2, nameless=True, averages_weights=True),
     "brennan_prediger": Coefficient(
         partial(_chance, "uniform"), nameless=True, averages_weights=True
@@ -190,7 +178,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
     "percent_agreement": Coefficient(
         partial(_chance, "none"), nameless=True, averages_weights=True
     ),
-    "cronbach_alpha": Coefficient(_cronbach),
+    "cronbach_alpha": Coefficient(lambda of: cronbach(of.data, of.ratings.numbers)),
 }
 """By name, in the order in which they are shown."""
 
@@ -356,10 +344,6 @@ def label(scale: Scale, value: float) -> str:
     return next((step.label for step in scale.bins if _reaches(step, value)), scale.bins[-1].label)
 
 
-def _normal(value: float) -> float:
-    return erfc(-value / sqrt(2)) / 2
-
-
 def membership_probabilities(scale: Scale, value: float, standard_error: float) -> FloatArray:
     """Return the probability that the true coefficient is in a step or in a better one, (B,).
 
@@ -396,8 +380,8 @@ def membership_probabilities(scale: Scale, value: float, standard_error: float) 
         return np.full(len(scale.bins), np.nan)
     if standard_error == 0:
         return np.array([float(_reaches(step, value)) for step in scale.bins])
-    above = _normal((value - 1) / standard_error)
-    inside = _normal((value + 1) / standard_error) - above
+    above = normal_share((value - 1) / standard_error)
+    inside = normal_share((value + 1) / standard_error) - above
     lower = (max(step.lower, -1.0) for step in scale.bins)
-    within = [_normal((value - bound) / standard_error) - above for bound in lower]
+    within = [normal_share((value - bound) / standard_error) - above for bound in lower]
     return np.array(within) / inside

@@ -38,6 +38,8 @@ _KEPT, _KEPT_LAST = 100_000_000, 500_000_000
 # Numbers of clusters up to it have a table of how much wider their intervals are.
 _TABLED = 1 << 10
 _DOUBLE: np.dtype[Any] = np.dtype(np.float64)
+# No cluster is drawn 256 times.
+_SMALL: np.dtype[Any] = np.dtype(np.uint8)
 # The smallest share of replicates that must be defined for an interval.
 _DEFINED = 0.95
 FEW_CLUSTERS = 10
@@ -117,12 +119,12 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
 
     The numbers do not depend on the chunk size.
     """
-    for counts in _drawn_counts(n_clusters, replicates, seed, np.dtype(np.float64)):
+    for counts in _drawn_counts(n_clusters, replicates, seed, _DOUBLE):
         yield np.ascontiguousarray(counts)
 
 
 def _drawn_counts(
-    n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any] = _DOUBLE
+    n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any]
 ) -> Iterator[NDArray[Any]]:
     generator = np.random.default_rng(seed)
     step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
@@ -147,20 +149,15 @@ def repeated_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[Byt
     """
     size = n_clusters * replicates
     if size > _KEPT_LAST:
-        yield from _small_counts(n_clusters, replicates, seed)
+        yield from _drawn_counts(n_clusters, replicates, seed, _SMALL)
         return
     keeper = _kept_counts if size <= _KEPT else _last_counts
     yield from keeper(n_clusters, replicates, seed)
 
 
-def _small_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
-    # No cluster is drawn 256 times.
-    return _drawn_counts(n_clusters, replicates, seed, np.dtype(np.uint8))
-
-
 def _all_counts(n_clusters: int, replicates: int, seed: int) -> tuple[ByteArray, ...]:
     kept = []
-    for counts in _small_counts(n_clusters, replicates, seed):
+    for counts in _drawn_counts(n_clusters, replicates, seed, _SMALL):
         # By rows of clusters, as they are read.
         kept.append(np.ascontiguousarray(counts))
         kept[-1].setflags(write=False)
@@ -194,7 +191,13 @@ def replicates_of_all(
         clusters = estimators[names[0]].clusters
         changes: dict[SumTable, Any] = {}
         for name in names:
-            _add_changes(changes, estimators[name].table, clusters)
+            # Below a table are those that it is added to, whose sums are needed first.
+            chain: list[SumTable] = []
+            table: SumTable | None = estimators[name].table
+            while table is not None and table not in changes:
+                chain.append(table)
+                table = table.base
+            changes |= {each: each.change(clusters) for each in reversed(chain)}
         stop = 0
         for weights in drawn_weights(len(clusters), replicates, seed):
             start, stop = stop, stop + weights.shape[1]
@@ -212,13 +215,6 @@ def replicates_of_all(
             if on_progress is not None:
                 on_progress(done, total)
     return found
-
-
-def _add_changes(changes: dict[SumTable, Any], table: SumTable, clusters: IndexArray) -> None:
-    if table not in changes:
-        if table.base is not None:
-            _add_changes(changes, table.base, clusters)
-        changes[table] = table.change(clusters)
 
 
 def jackknife(estimator: Estimator) -> FloatArray:
@@ -458,28 +454,20 @@ def plan_clusters(
         return Plan(TOO_FEW)
     if width == 0:
         return Plan("all replicates are equal: the data show no spread to plan by", 0.0)
-    needed = _needed(n_clusters, width / target_width)
-    error = hypot(_error_of_spread(jackknife(estimator)), _OF_DRAWS / sqrt(replicates))
-    factor = exp(_NORMAL * error)
-    between = max(2, floor(needed / factor)), ceil(needed * factor)
-    return Plan(OK, width, needed, between)
 
-
-def _needed(n_clusters: int, factor: float) -> int:
-    def width(n: int) -> float:
+    def relative(n: int) -> float:
         return float(normal_ratio(np.array([n]))[0]) / sqrt(n)
 
-    most = max(n_clusters, ceil(n_clusters * factor**2))
-    if most > _MANY:
-        return most
-    # Rounding must not add a cluster if the target is met exactly.
-    widest = width(n_clusters) / factor * (1 + ROUNDING)
-    return 2 + bisect_left(range(2, most), True, key=lambda n: width(n) <= widest)
-
-
-def _error_of_spread(without: FloatArray) -> float:
+    needed = max(n_clusters, ceil(n_clusters * (width / target_width) ** 2))
+    if needed <= _MANY:
+        # Rounding must not add a cluster if the target is met exactly.
+        widest = relative(n_clusters) / (width / target_width) * (1 + ROUNDING)
+        needed = 2 + bisect_left(range(2, needed), True, key=lambda n: relative(n) <= widest)
+    without = jackknife(estimator)
     known = without[~np.isnan(without)]
-    squares = (known - known.mean()) ** 2 if len(known) else np.zeros(1)
-    if not squares.any():
-        return 0.0
-    return float(squares.std() / squares.mean() / np.sqrt(len(squares)))
+    squares, of_spread = (known - known.mean()) ** 2 if len(known) else np.zeros(1), 0.0
+    if squares.any():
+        of_spread = float(squares.std() / squares.mean() / np.sqrt(len(squares)))
+    factor = exp(_NORMAL * hypot(of_spread, _OF_DRAWS / sqrt(replicates)))
+    between = max(2, floor(needed / factor)), ceil(needed * factor)
+    return Plan(OK, width, needed, between)

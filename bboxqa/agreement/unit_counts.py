@@ -13,6 +13,7 @@ from bboxqa.core.arrays import (
     IntArray,
     radix_order,
     run_starts,
+    sum_by,
 )
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import Cell, Coincidences, ReliabilityData, UnitTable
@@ -66,23 +67,6 @@ def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:
         weight=weight,
         n_values=n_values,
         n_groups=data.n_groups,
-    )
-
-
-def without_missing(counts: UnitCounts) -> UnitCounts:
-    """Return the counts of `unit_counts` for "ignore" from those for "category"."""
-    is_missing = counts.value == counts.n_values - 1
-    drawn = np.flatnonzero(~is_missing)
-    n_missing = np.bincount(
-        counts.unit[is_missing], counts.count[is_missing], minlength=len(counts.size)
-    )
-    return replace(
-        counts,
-        unit=counts.unit[drawn],
-        value=counts.value[drawn],
-        count=counts.count[drawn],
-        size=counts.size - n_missing,
-        n_values=counts.n_values - 1,
     )
 
 
@@ -162,8 +146,18 @@ def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
 def coincidences_both_ways(data: ReliabilityData) -> tuple[Coincidences, Coincidences]:
     """Return the coincidences with missing annotations as a value, and without them."""
     counts = unit_counts(data, "category")
-    with_missing, without = map(coincidences_of, (counts, without_missing(counts)))
-    return with_missing, replace(without, n_values=data.n_values + 1)
+    is_missing = counts.value == data.n_values
+    drawn = np.flatnonzero(~is_missing)
+    n_missing = sum_by(counts.unit[is_missing], counts.count[is_missing], len(counts.size))
+    without = replace(
+        counts,
+        unit=counts.unit[drawn],
+        value=counts.value[drawn],
+        count=counts.count[drawn],
+        size=counts.size - n_missing,
+        n_values=data.n_values,
+    )
+    return coincidences_of(counts), replace(coincidences_of(without), n_values=counts.n_values)
 
 
 def coincidences_of(counts: UnitCounts) -> Coincidences:
@@ -185,10 +179,6 @@ def coincidences_of(counts: UnitCounts) -> Coincidences:
     else:
         order = radix_order(key, counts.n_groups * n_values)
     starts = run_starts(key[order])
-    if len(starts) == 0:
-        empty: FloatArray = np.zeros(0)
-        none = np.zeros(0, np.int32)
-        return Coincidences(none, none, empty, empty, counts.n_groups, n_values)
     first = key[order][starts]
     weight = counts.weight[unit]
     return Coincidences(
