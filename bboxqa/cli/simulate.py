@@ -196,9 +196,11 @@ def _lines(planned: "ImagePlan") -> list[str]:
     lines = [f"Warning: {line}" for line in planned.headlines]
     if planned.n_more is None or planned.n_needed is None or planned.needed_range is None:
         return [*lines, f"{has} annotated by two or more; cannot plan: {planned.status}"]
-    what = f"alpha {planned.alpha:z.4f}"
-    if planned.f1 is not None:
-        what = f"F1 {planned.f1:.4f} (alpha has no meaning here)"
+    what = (
+        f"alpha {planned.alpha:z.4f}"
+        if planned.f1 is None
+        else f"F1 {planned.f1:.4f} (alpha has no meaning here)"
+    )
     lines += [
         f"{has} annotated by two or more: {what}, 95 % interval {planned.width:.4f} wide",
         f"target: {planned.target_width:g} wide",
