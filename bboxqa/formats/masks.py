@@ -79,10 +79,12 @@ def values_in(data: bytes, pictures: Allowance, *, in_colours: bool = False) -> 
     except Exception as error:  # noqa: BLE001
         raise MaskProblemError(f"cannot be decoded: {reason_of(error)}") from None
     if in_colours:
-        colours = (found if palette is None else palette[found]).astype(np.uint32)
-        if colours.ndim == 2:
-            colours = np.repeat(colours[..., None], 3, 2)
-        packed: Values = colours[..., 0] << 16 | colours[..., 1] << 8 | colours[..., 2]
+        colours = found if palette is None else palette[found]
+        # One band at a time, as each takes four bytes a pixel.
+        bands = (colours[..., place] if colours.ndim == 3 else colours for place in range(3))
+        packed: Values = np.zeros(colours.shape[:2], np.uint32)
+        for band, shift in zip(bands, (16, 8, 0), strict=True):
+            packed |= band.astype(np.uint32) << shift
         return packed
     if found.ndim == 3:
         raise MaskProblemError(
