@@ -11,7 +11,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.document import Where
 from bboxqa.formats.heads import is_dota_head
-from bboxqa.formats.images import NO_LABELS, FileImages, LabelFile
+from bboxqa.formats.images import FileImages, LabelFile
 from bboxqa.formats.label_folders import holds_labels
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
@@ -51,7 +51,6 @@ def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
     rows: list[_Row] = []
     values: list[list[float]] = []
     for number, (member, image, data) in enumerate(batch):
-        todo = "" if is_dota_head(data) else NO_LABELS
         try:
             lines = data.decode("utf-8-sig").splitlines()
         except UnicodeDecodeError:
@@ -67,9 +66,7 @@ def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
                 rows.append((words[_NUMBERS], image["id"], number, at))
             elif words and not _HEADER.match(line):
                 problem = f"{line.strip()[:_SHOWN]!r} is no label; expected 8 numbers of pixels"
-                problem += f", a category and 0 or 1{todo}"
-                into.defect("T001", problem, Where(member.name, at))
-                todo = ""
+                into.defect("T001", f"{problem}, a category and 0 or 1", Where(member.name, at))
     if rows:
         corners = np.array(values).reshape(-1, 4, 2)
         _add(into, rows, [member.name for member, _, _ in batch], corners)

@@ -93,7 +93,6 @@ _OF_LABELS = re.compile(rf"{OF_MASKS}|scribbles|.*visualization", re.IGNORECASE)
 _USUAL = ("images", "JPEGImages")
 # Bytes of label files per batch: few enough that its arrays stay in the processor's cache.
 _TOGETHER = 1 << 18
-NO_LABELS = "; if the file holds no labels, move it elsewhere"
 LabelFile = tuple[Member, Record, bytes]
 _OF_TOOLS = (".json", ".xml")
 

@@ -17,7 +17,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats import label_folders
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import is_label_head, is_names_file, is_names_head, is_yaml
-from bboxqa.formats.images import NO_LABELS, FileImages, LabelFile, shared_folders
+from bboxqa.formats.images import FileImages, LabelFile, shared_folders
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.source import members_of
@@ -316,7 +316,6 @@ class _LabelRecords:
             problem = "the size of the image is not known; give --image-size 1920x1080, or "
             problem += "--image-size DIR with the images"
             self._into.defect("T002", problem, Where(member.name, filled[0][0]))
-        todo = "" if is_label_head(data) else NO_LABELS
         for number, line in filled:
             where, row = Where(member.name, number), -1
             try:
@@ -336,8 +335,7 @@ class _LabelRecords:
                 # That labels need `kpt_shape` follows from its problem.
                 if not (self._is_unread and "kpt_shape" in str(error)):
                     cause = _VALUES.sub("", str(error))
-                    self._into.defect("T001", f"{error}{todo}", where, cause=cause)
-                    todo = ""
+                    self._into.defect("T001", str(error), where, cause=cause)
                 continue
             # These are reported also where the size of the image is not known.
             if label.number not in self._names and self._named is not None:
