@@ -13,6 +13,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import guarded
 from bboxqa.formats.box_tables.columns import unit_of
 from bboxqa.formats.box_tables.reader import name_in
+from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, mapping
 from bboxqa.formats.writing.content import Content, Loss, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES, losses_of
@@ -78,35 +79,32 @@ def _track_attribute(content: Content, more: list[str]) -> str:
     return ""
 
 
-def _table(content: Content) -> tuple[list[str], Iterator[list[Any]]]:
+def _table(content: Content) -> tuple[list[str], list[list[Any]]]:
+    """Return the columns and the rows, one without a box for each annotator who drew nothing."""
     more = _more(content)
     track = _track_attribute(content, more)
-    turned = any(
-        content.rotated(each, any_rectangle=True) is not None for each in content.annotations
-    )
-    names = [*COLUMNS, *[_ROTATION] * turned, *[_TRACK] * bool(track), *more]
-    return names, _rows(content, names, track)
-
-
-def _rows(content: Content, names: list[str], track: str) -> Iterator[list[Any]]:
-    """Yield the rows, including a row without a box for each annotator who drew nothing."""
+    turned = {each["id"]: content.rotated(each, any_rectangle=True) for each in content.annotations}
+    has_turned = any(each is not None for each in turned.values())
+    names = [*COLUMNS, *[_ROTATION] * has_turned, *[_TRACK] * bool(track), *more]
+    rows = []
     for place, image in enumerate(content.images):
         first: dict[str, Any] = {"image": image_name(image), "image_id": image["id"]}
-        first |= {f"image_{side}": image.get(side) for side in ("width", "height")}
+        first |= {f"image_{side}": image.get(side) for side in SIDES}
         for name, drawn in content.works(place) or [("", [])]:
             first["annotator"] = name or None
             if not drawn:
-                yield [*map(first.get, names)]
+                rows.append([*map(first.get, names)])
             for each in drawn:
                 box, degrees = each["bbox"], 0.0
-                if (turned := content.rotated(each, any_rectangle=True)) is not None:
-                    x, y, width, height, degrees = turned.tolist()
+                if (found := turned[each["id"]]) is not None:
+                    x, y, width, height, degrees = found.tolist()
                     box = [x - width / 2, y - height / 2, width, height]
-                row = each | first | dict(zip(("x", "y", "width", "height"), box, strict=True))
+                row = each | first | dict(zip(("x", "y", *SIDES), box, strict=True))
                 row["category"] = content.category_names[each["category_id"]]
                 row |= {"iscrowd": int("iscrowd" in each), _ROTATION: degrees}
                 row |= {_TRACK: mapping(each.get(ATTRIBUTES)).get(track)} if track else {}
-                yield [*map(row.get, names)]
+                rows.append([*map(row.get, names)])
+    return names, rows
 
 
 def _csv(content: Content, _options: Options) -> Iterator[Written]:
@@ -130,7 +128,7 @@ def _parquet(content: Content, _options: Options) -> Iterator[Written]:
         raise ConfigError('parquet needs pyarrow: pip install "bboxqa[parquet]"') from None
     names, rows = _table(content)
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    types = {name: pa.type_for_alias(kind) for name, kind in _TYPES.items()}
+    types = {e: pa.type_for_alias(kind) for kind, own in _OF_TYPES.items() for e in own}
     arrays = {}
     for name, column in zip(names, columns, strict=True):
         # A column that mixes texts and numbers becomes texts.
@@ -142,12 +140,10 @@ def _parquet(content: Content, _options: Options) -> Iterator[Written]:
     yield Written((), sink.getvalue())
 
 
-_TYPES = {
-    **dict.fromkeys(("image", "annotator", "category"), "string"),
-    **dict.fromkeys(("image_id", "id", "iscrowd"), "int64"),
-    **dict.fromkeys(
-        ("image_width", "image_height", "x", "y", "width", "height", "rotation"), "float64"
-    ),
+_OF_TYPES = {
+    "string": ("image", "annotator", "category"),
+    "int64": ("image_id", "id", "iscrowd"),
+    "float64": ("image_width", "image_height", "x", "y", *SIDES, _ROTATION),
 }
 
 
@@ -155,14 +151,13 @@ _write = partial(
     Writer,
     layout="file",
     # The gain of an image in review.json is the sum over its objects, whose rows have it.
-    holds=frozenset(
-        {"rotation", "crowd", "unasked images", "gain", "image ids", "annotation ids"}
-        | {"image sizes"}
-    ),
+    holds=frozenset({
+        "rotation", "crowd", "unasked images", "gain", "image ids", "annotation ids", "image sizes",
+    }),
     keys=_held_keys,
     losses=_losses,
     is_known_by_suffix=True,
-)
+)  # fmt: skip
 CSV = _write(
     "csv",
     suffixes=(".csv",),
