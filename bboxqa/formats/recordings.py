@@ -80,7 +80,20 @@ def read_segments(
     has no rows; one named in a column about the recordings of those rows. Raises ConfigError if
     the unit contradicts a file, and DatasetError with every problem of the files.
     """
-    tables = _tables([Path(path) for path in paths])
+    files = [Path(path) for path in paths]
+    refuse_repeated_files(files)
+    tables = [_read_table(path) for path in files]
+    named = [table for table in tables if "file" in table.column]
+    held = [{fields[table.column["file"]] for _, fields in table.rows} for table in named]
+    if not any("recording" in table.column for table in tables) and any(len(e) > 1 for e in held):
+        for table in named:
+            table.column["recording"] = table.column["file"]
+    for key in ("tier", "recording"):
+        having = {key in table.column: table.source.name for table in reversed(tables)}
+        # Tables without the column would not be compared with the others.
+        if len(having) > 1:
+            problem = f"{having[True]}: has a column for the {key}, and {having[False]} has none"
+            raise DatasetError([f"{problem}; expected it in all files or in none"])
     problems = [each for table in tables for each in table.problems]
     rows, asked = list[_Row](), set[tuple[str, str]]()
     is_guessed, n_rounded = False, 0
@@ -141,24 +154,6 @@ def _rows_of(
             (start, is_rounded), (end, is_end_rounded) = filter(None, times.values())
             names = (cells["recording"], cells["annotator"], cells["tier"], cells["label"])
             yield (*names, start, end, number, line), is_rounded + is_end_rounded
-
-
-def _tables(paths: Sequence[Path]) -> list[_Table]:
-    """Read all tables, which have to have a column for the tier and the recording alike."""
-    refuse_repeated_files(paths)
-    tables = [_read_table(path) for path in paths]
-    named = [table for table in tables if "file" in table.column]
-    held = [{fields[table.column["file"]] for _, fields in table.rows} for table in named]
-    if not any("recording" in table.column for table in tables) and any(len(e) > 1 for e in held):
-        for table in named:
-            table.column["recording"] = table.column["file"]
-    for key in ("tier", "recording"):
-        names = {key in table.column: table.source.name for table in reversed(tables)}
-        # Tables without the column would not be compared with the others.
-        if len(names) > 1:
-            problem = f"{names[True]}: has a column for the {key}, and {names[False]} has none"
-            raise DatasetError([f"{problem}; expected it in all files or in none"])
-    return tables
 
 
 def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit, bool]:

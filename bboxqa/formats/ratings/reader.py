@@ -58,7 +58,14 @@ def _layout_of(table: TableFile, columns: dict[str, str]) -> str:
         # A table with columns unit, annotator, label is long, with one column renamed.
         named = {columns["annotator"], columns["value"]}
         is_long = any(map(_ANNOTATORS.fullmatch, header)) or not named.isdisjoint(header)
-        of_units = _UNITS.fullmatch(header[0]) and not is_long and not _is_counts(table)
+        of_units = _UNITS.fullmatch(header[0]) is not None and not is_long
+        if of_units:
+            # All cells except the first column may be counts.
+            cells, width = table.grid()
+            inner = LabelColumn(cells.codes.reshape(-1, width)[:, 1:].ravel(), cells.labels)
+            given = code(_answers(table, inner), names=True)
+            numbers = LabelColumn(np.arange(len(given.names)), given.names)
+            of_units = not len(cells) or bool((whole_numbers(numbers, missing=-1) < 0).any())
         if of_units or all(map(_ONE_ANNOTATOR.fullmatch, header[1:])):
             return "units-x-raters"
     # A name other than the default was given by the user.
@@ -89,15 +96,6 @@ def _answers(table: TableFile, column: LabelColumn) -> LabelColumn:
         return column
     signs = MISSING - {"-"} if "+" in column.labels else MISSING
     return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
-
-
-def _is_counts(table: TableFile) -> bool:
-    """Return whether all cells except the first column are counts."""
-    cells, width = table.grid()
-    inner = LabelColumn(cells.codes.reshape(-1, width)[:, 1:].ravel(), cells.labels)
-    given = code(_answers(table, inner), names=True)
-    numbers = whole_numbers(LabelColumn(np.arange(len(given.names)), given.names), missing=-1)
-    return len(cells) > 0 and bool((numbers >= 0).all())
 
 
 def read_ratings(
