@@ -158,14 +158,14 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     usual = float(support[best].mean()) if len(labels) >= _FEW and votes is None else 1
     other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
     drawn = np.where(has_partner, partner[labels], near[labels])
-    apart = _apart(of, CandidatePairs(label, prediction, iou), s, votes)
+    off = _off(of, CandidatePairs(label, prediction, iou), s, votes)
     of_labels = _worst([
         _places(of, labels, np.where(sure, 0, (1 - support[best]) * usual), kind=SPURIOUS,
                 reason=np.where(best < 0, SPURIOUS, SUPPORTED), prediction=prediction[best],
                 one=s[best], other=iou[best]),
         _places(of, labels, named[other] * (1 - named[own]), kind=CLASS, reason=CLASS,
                 prediction=prediction[other], one=named[other], other=named[own]),
-        _places(of, labels, np.where(has_partner | sure, apart[drawn], 0), kind=PLACE,
+        _places(of, labels, np.where(has_partner | sure, off[drawn], 0), kind=PLACE,
                 reason=PLACE, prediction=prediction[drawn], bbox=of.bbox[prediction[drawn]],
                 one=s[drawn], other=iou[drawn]),
         _twice(of, labels, partner < 0, TWICE),
@@ -178,9 +178,7 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     return _ranked([missing, of_labels])
 
 
-def _apart(
-    of: Annotations, pairs: CandidatePairs, s: FloatArray, votes: Votes | None
-) -> FloatArray:
+def _off(of: Annotations, pairs: CandidatePairs, s: FloatArray, votes: Votes | None) -> FloatArray:
     """Return the score of each pair for being badly placed, (P,)."""
     certain, fit = s.copy(), pairs.similarity.copy()
     if votes is not None:

@@ -174,8 +174,8 @@ def _check_one(labels: Dataset) -> None:
 
 def _scored(data: Dataset) -> tuple[Dataset, str, None]:
     """Return the predictions of one model, which is sure of all without scores."""
-    data = reference.as_one(data, name := reference.file_names(data, "predictions"))
     of, n, basis = data.annotations, len(data.annotations), "the scores of a model"
+    name = reference.file_names(data, "predictions")
     place = np.arange(n) if of.place is None else of.place
     score = np.full(n, np.nan) if of.score is None else of.score
     if (lacking := np.isnan(score)).all():
@@ -202,18 +202,17 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
     )  # fmt: skip
     edges = corners(votes.data.annotations.bbox[np.argsort(of, kind="stable")])
     agreement = objects.overlap * objects.asked / (objects.votes + 1)
-    merged = replace(data, annotations=annotations, repeats=None)
-    one = reference.as_one(merged, reference.file_names(data, "predictions"))
     basis = f"the votes of {count(len(data.annotator_names), 'annotator')}"
-    return one, basis, Votes(edges, np.cumsum(objects.votes), agreement)
+    votes_of_objects = Votes(edges, np.cumsum(objects.votes), agreement)
+    return replace(data, annotations=annotations, repeats=None), basis, votes_of_objects
 
 
 def _joined(
     labels: Dataset, model: Dataset, settings: AgreeSettings
 ) -> tuple[Dataset, Dataset, list[str]]:
     """Return the labels in the images that both have, and both in one data set, with notes."""
-    model, notes = _named_alike(labels, model, settings)
-    name = model.annotator_names[0]
+    name = reference.file_names(model, "predictions")
+    model, notes = _named_alike(labels, reference.as_one(model, name), settings)
     has, its = (_named(each.image_names) for each in (labels, model))
     nothing = f"no image in common: the labels have {has}, {name} has {its}"
     drawn, own = reference.in_common(labels, model, nothing)
