@@ -106,6 +106,8 @@ class Document:
         The image files; without them, rules with scope "images" do not run.
     truth : RawDocument, optional
         The file whose images and categories a list of results refers to.
+    records : pair of Records, optional
+        Images and categories, if they were made before.
     """
 
     def __init__(
@@ -113,14 +115,27 @@ class Document:
         reading: RawDocument,
         disk: "ImageFolder | None" = None,
         truth: RawDocument | None = None,
+        records: "tuple[Records, Records] | None" = None,
     ) -> None:
-        self.reading = reading
-        self.disk = disk
-        self.truth = truth
+        self.reading, self.disk, self.truth = reading, disk, truth
         self.name = reading.name
         self.top: Mapping[str, Any] = reading.top if isinstance(reading.top, dict) else {}
         """The document without its records; empty if it is not an object."""
+        source = truth or reading
+        self.images, self.categories = records or (
+            Records(source.images),
+            Records(source.categories),
+        )
+        named = (("images", self.images), ("categories", self.categories))
+        self.lists: tuple[tuple[str, Records], ...] = () if truth is not None else named
+        """The images and categories of this file itself, not of the file that results refer to."""
         columns = self.annotations = reading.annotations
+        image = self.images.find(columns.image_id)
+        self.image: IndexArray = np.where(columns.named("image_id"), image, -1)
+        """(N,) int64. The image of each annotation, as a row of `images`; -1 for none."""
+        category = self.categories.find(columns.category_id)
+        self.category: IndexArray = np.where(columns.named("category_id"), category, -1)
+        """(N,) int64. The category of each annotation, as a row of `categories`; -1 for none."""
         self.is_object: BoolArray = columns.record == Kind.DICT
         """(N,) bool. Whether the record is an object with keys."""
         self.outlined: BoolArray = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
@@ -142,7 +157,8 @@ class Document:
         """Return the same file with the names of its annotators alone, which need little memory."""
         names = self.annotations.annotator_names
         annotations = replace(ColumnsBuilder().done(), annotator_names=names)
-        return Document(replace(self.reading, annotations=annotations), self.disk, self.truth)
+        reading = replace(self.reading, annotations=annotations)
+        return Document(reading, self.disk, self.truth, (self.images, self.categories))
 
     @cached_property
     def locator(self) -> "Locator":
@@ -150,22 +166,6 @@ class Document:
         from bboxqa.formats.positions import Locator
 
         return Locator(self.reading)
-
-    @cached_property
-    def images(self) -> Records:
-        """The image records."""
-        return Records((self.truth or self.reading).images)
-
-    @cached_property
-    def categories(self) -> Records:
-        """The category records."""
-        return Records((self.truth or self.reading).categories)
-
-    @property
-    def lists(self) -> tuple[tuple[str, Records], ...]:
-        """The images and categories of this file itself, not of the file that results refer to."""
-        named = (("images", self.images), ("categories", self.categories))
-        return named if self.truth is None else ()
 
     def complete(self, name: str) -> bool:
         """Return whether a list exists and was read to its end, so references can be checked."""
@@ -198,18 +198,6 @@ class Document:
             self._made[make, *key] = make(self, *key)
         value: _Value = self._made[make, *key]
         return value
-
-    @cached_property
-    def image(self) -> IndexArray:
-        """(N,) int64. The image of each annotation, as a row of `images`; -1 for none."""
-        image = self.images.find(self.annotations.image_id)
-        return np.where(self.annotations.named("image_id"), image, -1)
-
-    @cached_property
-    def category(self) -> IndexArray:
-        """(N,) int64. The category of each annotation, as a row of `categories`; -1 for none."""
-        category = self.categories.find(self.annotations.category_id)
-        return np.where(self.annotations.named("category_id"), category, -1)
 
     @cached_property
     def image_size(self) -> FloatArray:

@@ -87,6 +87,8 @@ class Rules(Mapping[str, Rule]):
     def __init__(self, codes: Iterable[str], more: Mapping[str, Rule] | None = None) -> None:
         self._codes = dict.fromkeys(codes)
         self.more = dict(more or {})
+        self.scopes = {**_SCOPES, **{code: rule.scope for code, rule in self.more.items()}}
+        """What each rule looks at; "record" also for a whole file."""
 
     def __getitem__(self, code: str) -> Rule:
         if code not in self._codes:
@@ -101,10 +103,6 @@ class Rules(Mapping[str, Rule]):
 
     def __len__(self) -> int:
         return len(self._codes)
-
-    def scope(self, code: str) -> Scope:
-        """Return what a rule looks at; "record" also for a whole file."""
-        return _SCOPES[code] if code in _SCOPES else self.more[code].scope
 
 
 @cache

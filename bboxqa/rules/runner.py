@@ -71,7 +71,7 @@ def codes_of(document: Document, settings: ValidateSettings) -> list[str]:
     return [
         code
         for code in chosen_codes(settings, document.name)
-        if rules.scope(code) not in left_out
+        if rules.scopes[code] not in left_out
         and (code in rules.more or is_selected(code, kind.rules, kind.left_out))
     ]
 
@@ -83,7 +83,7 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
     chosen = [chosen_codes(settings, document.name) for document in documents]
     rules = known_rules()
     for code in sorted({*chain(*chosen)}, key=[*rules].index):
-        if rules.scope(code) == "files":
+        if rules.scopes[code] == "files":
             for document, found in rules[code].check(documents, settings):
                 place = places[id(document)]
                 if code in chosen[place]:
@@ -225,8 +225,8 @@ def validate_documents(
     if len(kept) > 1:
         for number, raw in enumerate(apply_together(kept, settings)):
             findings[number] += listed(kept[number], raw)
-            chosen, scope = chosen_codes(settings, kept[number].name), known_rules().scope
-            codes |= dict.fromkeys(code for code in chosen if scope(code) == "files")
+            chosen, scopes = chosen_codes(settings, kept[number].name), known_rules().scopes
+            codes |= dict.fromkeys(code for code in chosen if scopes[code] == "files")
     return FoundReport(
         files=tuple(files),
         findings=tuple(finding for part in findings for finding in sorted(part, key=order)),
