@@ -162,7 +162,7 @@ def _report(
 
     known = None
     if given["baseline"] is not None:
-        from bboxqa.rules.fixes import read_baseline
+        from bboxqa.rules.fixes import new_findings, read_baseline
 
         known = read_baseline(given["baseline"])
     limit = given["max_findings"]
@@ -173,11 +173,7 @@ def _report(
     more = {"pseudonyms": given["pseudonyms"], "choices": given["choices"]}
     with tracking() as progress:
         report = validate_with(paths, settings, images, truth, listed, progress, **more)
-    if known is None:
-        return report
-    from bboxqa.rules.fixes import new_findings
-
-    return new_findings(report, known, limit)
+    return report if known is None else new_findings(report, known, limit)
 
 
 def _show(report: "FoundReport", given: dict[str, Any]) -> None:
@@ -381,10 +377,9 @@ def explain(codes: tuple[str, ...]) -> int:
 
     for code in codes:
         if Path(code).is_file():
-            raise DatasetError(
-                [f"{code}: is a file; expected the code of a rule, such as B005"],
-                f"To check the file: bboxqa validate {shlex.quote(code)}",
-            )
+            problem = f"{code}: is a file; expected the code of a rule, such as B005"
+            advice = f"To check the file: bboxqa validate {shlex.quote(code)}"
+            raise DatasetError([problem], advice)
     chosen = [known_rules()[each] for code in codes for each in selected_codes([code], [])]
     pages = [*map(page_lines, chosen)] or [list_lines()]
     click.echo("\n\n".join("\n".join(lines) for lines in pages))

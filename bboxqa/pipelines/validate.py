@@ -166,14 +166,13 @@ def _documents(
     for file, read in readers:
         check_free_memory(file.size, str(file))
         document = _document(images, truth, progress, named, read(file, wanted))
-        origin = document.reading.origin
+        origin, disk = document.reading.origin, document.disk
         lacks_sizes = origin is not None and any(each.code == "T002" for each in origin.defects)
-        if lacks_sizes and document.disk is not None and choices.image_size is None:
-            names, shown = document.images.texts("file_name"), document.disk.shown.tolist()
-            sizes = zip(names, shown, strict=True)
+        if lacks_sizes and disk is not None and choices.image_size is None:
+            sizes = zip(document.images.texts("file_name"), disk.shown.tolist(), strict=True)
             known = by_ends({name: (width, height) for name, (width, height) in sizes if width > 0})
             again = replace(wanted, choices=replace(choices, image_size=known))
-            document = Document(read(file, again), document.disk, truth) if known else document
+            document = Document(read(file, again), disk, truth) if known else document
         yield document
 
 
@@ -214,17 +213,13 @@ def _document(
 
     folders = list(map(Path, [images] if isinstance(images, str | PathLike) else images))
     check_folders(folders)
-    on_step = None if progress is None else partial(progress, "looking at images")
     file = Path(reading.name)
     disk = scan_images(
-        reading.images,
-        *folders,
-        source=file if file.exists() else None,
-        others=named,
+        reading.images, *folders, source=file if file.exists() else None, others=named,
         # Names in COCO JSON are what programs for training open.
         by_folders=reading.origin is not None,
-        progress=on_step,
-    )
+        progress=None if progress is None else partial(progress, "looking at images"),
+    )  # fmt: skip
     return Document(reading, disk, truth)
 
 
@@ -242,11 +237,11 @@ def fix_file(
     With `unsafe`, fixes that may lose or guess information are applied as well. `images` are
     folders of the images, `ground_truth` the file that results refer to.
     """
-    if format_of(file, choices) is not COCO or SourcePath.at(file).is_packed:
+    is_coco = format_of(file, choices) is COCO
+    if not is_coco or SourcePath.at(file).is_packed:
         advice = "Correct it in the tool or script that wrote it, and export it again; "
         advice += "--max-findings 0 in place of --fix lists all places."
-        if format_of(file, choices) is COCO:
-            advice = "Unpack the archive, and name the file."
+        advice = "Unpack the archive, and name the file." if is_coco else advice
         raise DatasetError([f"{file}: fixes are written to files of COCO JSON only"], advice)
     from bboxqa.rules.fixes import fix
 

@@ -17,7 +17,6 @@ from bboxqa.report.findings import (
     content,
     groups,
     hidden_by,
-    missing,
     named_records,
     next_command,
     place,
@@ -95,7 +94,8 @@ def sarif_lines(report: FoundReport) -> Iterator[str]:
     named = list(zip(report.findings, identities(report.findings), strict=True))
     named.sort(key=lambda pair: -pair[0].severity.rank)
     invocation: dict[str, Any] = {"executionSuccessful": True}
-    if left_out := missing(report) + max(len(named) - _MOST_RESULTS, 0):
+    n_found = max(sum(report.counts.values()), len(named))
+    if left_out := n_found - min(len(named), _MOST_RESULTS):
         text = f"{left_out:,} more findings are not among the results: at most {_MOST_RESULTS:,} "
         text += "are written, the worst first, and of each rule as many as --max-findings says."
         notification = {"level": "warning", "message": {"text": text}}

@@ -12,7 +12,7 @@ import msgspec
 
 from bboxqa.core.json_values import cut, json_line
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.model.findings import FileReport, Finding, FoundReport, RuleText, Severity
+from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 from bboxqa.report import FINDING_VIEWS, view
 from bboxqa.report.numbers import short_name, table_lines
 
@@ -168,11 +168,6 @@ def groups(report: FoundReport) -> list[Group]:
     )
 
 
-def missing(report: FoundReport) -> int:
-    """Return the number of findings that are counted but not listed."""
-    return max(sum(report.counts.values()) - len(report.findings), 0)
-
-
 def hidden_by(report: FoundReport, code: str) -> str:
     """Return the unlisted findings that follow from those of a rule, in words; "" if none."""
     hidden = report.hidden.get(code, {})
@@ -215,7 +210,18 @@ _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False) -> Iterator[str]:
     """Yield the files, the findings of each rule with their consequences, and the next command."""
     found = groups(report)
-    yield from map(_file, report.files[: None if verbose else _FILES])
+    for file in report.files[: None if verbose else _FILES]:
+        exporter = f" ({one_line(file.exporter)})" if file.exporter else ""
+        parts = [one_line(file.kind)] if file.kind else []
+        for number, *noun in (
+            (file.n_images, "image"),
+            (file.n_annotations, "annotation"),
+            (file.n_categories, "category", "categories"),
+        ):
+            # Other kinds of file lack some of the lists.
+            parts += [count(number, *noun)] if number or not file.kind else []
+        unread = f"; {file.unread}" if file.unread else ""
+        yield f"{one_line(file.name)}{exporter}: {', '.join(parts)}{unread}"
     if more := 0 if verbose else len(report.files[_FILES:]):
         yield f"… and {count(more, 'more file')}"
     yield from (f"Note: {one_line(note)}" for note in report.notes)
@@ -234,7 +240,8 @@ def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False)
     yield ""
     yield from summary_lines(report)
     # Whether findings that are not listed have a fix is not known.
-    least, fixable = "at least " if missing(report) else "", []
+    is_cut = sum(report.counts.values()) > len(report.findings)
+    least, fixable = "at least " if is_cut else "", []
     for fix, how in (("safe", "--fix"), ("unsafe", "--fix --unsafe-fixes")):
         if n := sum(finding.fix == fix for finding in report.findings):
             fixable.append(f"{_MARKS[fix]}{least}{n:,} fixable with {how}")
@@ -255,20 +262,6 @@ def summary_lines(report: FoundReport) -> Iterator[str]:
 
 def _number(group: Group) -> str:
     return group.rule.code + (f" ({group.total:,})" if group.total > 1 else "")
-
-
-def _file(file: FileReport) -> str:
-    exporter = f" ({one_line(file.exporter)})" if file.exporter else ""
-    parts = [one_line(file.kind)] if file.kind else []
-    for number, *noun in (
-        (file.n_images, "image"),
-        (file.n_annotations, "annotation"),
-        (file.n_categories, "category", "categories"),
-    ):
-        # Other kinds of file lack some of the lists.
-        parts += [count(number, *noun)] if number or not file.kind else []
-    unread = f"; {file.unread}" if file.unread else ""
-    return f"{one_line(file.name)}{exporter}: {', '.join(parts)}{unread}"
 
 
 def _title(group: Group) -> str:
