@@ -108,13 +108,15 @@ def _refused(
 def _suspect_codes(file: AnnotationFile, read: Boxes, *, boxes: bool) -> tuple[str, ...]:
     """Return the codes of rules that the boxes of a file seem to break."""
     codes: tuple[str, ...] = ()
-    sample, step = file.sample, max(1, len(read) // _SAMPLE)
+    sample, step = file.sample, max(1, len(read.bbox) // _SAMPLE)
     if boxes and sample is not None:
         # Outlines and areas of some annotations may contradict the boxes.
         keys = (key for key in ANNOTATOR_KEYS if (sample.annotator[key] >= 0).any())
         author = sample.annotator[next(keys, ANNOTATOR_KEYS[0])]
         found = boxes_in(sample, _images_of(file, sample.image_id), author)
-        if layout_of(found) is not None or outlines_elsewhere(found, np.ones(len(found), np.bool_)):
+        if layout_of(found) is not None or outlines_elsewhere(
+            found, np.ones(len(found.bbox), np.bool_)
+        ):
             codes = _LAYOUTS
     if file.records == "annotations":
         rows, of = np.flatnonzero(read.image % step == 0), file.columns

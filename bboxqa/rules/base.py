@@ -356,12 +356,10 @@ def found_defects(code: str, document: Document, _settings: ValidateSettings) ->
         key = (defects[at].cause, file) if is_grouped else ("", str(at))
         groups.setdefault(key, []).append(at)
     for (cause, _), group in groups.items():
-        message, pointers = defects[group[0]].message, tuple(f"/defects/{at}" for at in group)
-        if len(group) == 1:
-            yield Defect(message, pointers[0], key=cause)
-        else:
-            message, n = f"{len(group):,} times; the first: {message}", len(group)
-            yield Defect(message, pointers[0], count=n, examples=pointers[:_EXAMPLES], key=cause)
+        n, pointers = len(group), tuple(f"/defects/{at}" for at in group)
+        first, examples = defects[group[0]].message, pointers[:_EXAMPLES] if n > 1 else ()
+        message = f"{n:,} times; the first: {first}" if n > 1 else first
+        yield Defect(message, pointers[0], count=n, examples=examples, key=cause)
 
 
 # Floats represent every integer up to this one exactly.

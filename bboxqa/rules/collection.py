@@ -146,21 +146,9 @@ def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sized(width: int, height: int) -> dict[str, Any]:
-    """Return an example of 20 boxes of about one size, and one of these sides."""
-    boxes = [[place, place, 20 + place % 3, 30] for place in range(20)]
-    return {"annotations": [{"bbox": box} for box in (*boxes, [50, 50, width, height])]}
-
-
-def _numbered(n: int) -> dict[str, Any]:
-    """Return an example of eight images with one annotation each, and so many more on the first."""
-    more = [{"bbox": [5 * place, 40, 4, 30]} for place in range(n)]
-    return {
-        "images": [{}] * 8,
-        "annotations": [*({"image_id": place + 1} for place in range(8)), *more],
-    }
-
-
+_OF_ONE_SIZE = [{"bbox": [place, place, 20 + place % 3, 30]} for place in range(20)]
+_ONE_EACH = [{"image_id": place + 1} for place in range(8)]
+_MORE = [{"bbox": [5 * place, 40, 4, 30]} for place in range(15)]
 _DOG = {"categories": [{}, {"name": "dog"}]}
 _NEARLY = {"bbox": [10, 10, 20, 31]}
 
@@ -278,8 +266,8 @@ def _balance(document: Document, _settings: ValidateSettings) -> Checked:
     explanation="""The logarithm of the area is more than 6 robust standard deviations (1.4826 times
         the median absolute deviation, at least 0.25) from the median of its category of 20 boxes or
         more. Check the box; keep it if the object has this size.""",
-    bad=_sized(2, 3),
-    good=_sized(14, 20),
+    bad={"annotations": [*_OF_ONE_SIZE, {"bbox": [50, 50, 2, 3]}]},
+    good={"annotations": [*_OF_ONE_SIZE, {"bbox": [50, 50, 14, 20]}]},
     requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
 )
 def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
@@ -308,8 +296,8 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
     explanation="""log(1 + n) of the n annotations is more than 6 robust standard deviations (1.4826
         times the median absolute deviation, at least 0.2) from the median of at least 8 annotated
         images. If more than a tenth deviate, none is unusual.""",
-    bad=_numbered(15),
-    good=_numbered(3),
+    bad={"images": [{}] * 8, "annotations": [*_ONE_EACH, *_MORE]},
+    good={"images": [{}] * 8, "annotations": [*_ONE_EACH, *_MORE[:3]]},
 )
 def _numbers(document: Document, _settings: ValidateSettings) -> Checked:
     number = np.bincount(document.image[document.image >= 0], minlength=len(document.images))

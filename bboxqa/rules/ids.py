@@ -232,18 +232,14 @@ def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
     is_regular = len({len(rows) for rows in names.values()}) == 1
     for name, rows in shared.items():
         own = first_few([shortened(images.get(row, "id")) for row in rows], 3)
+        what = f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids {own}); "
+        what += "expected one image per file, unless each belongs to another annotator"
         yield summary(
-            f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids {own}); "
-            "expected one image per file, unless each belongs to another annotator",
-            "images/file_name",
-            rows,
-            pointer=pointer_to("images", rows[1], "file_name"),
-            found=name,
-            expected="each file once",
-            key=shortened(name),
+            what, "images/file_name", rows, found=name, expected="each file once",
+            pointer=pointer_to("images", rows[1], "file_name"), key=shortened(name),
             ids=ids_of(document, "images", rows[1]),
             severity=Severity.INFO if of_people or is_regular else None,
-        )
+        )  # fmt: skip
 
 
 @rule(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -314,14 +314,10 @@ def _of_twins(
     what = f"{len(rows):,} of {len(names):,} images are {what} {earlier.name}, such as: "
     what += says(rows[0])
     what += "; check whether they are by several annotators, or copies" if is_same_set else ""
-    severity, at = Severity.INFO if is_same_set else None, pointer_to("images", rows[0])
-    more: dict[str, Any] = {
-        "pointer": at,
-        "found": names[rows[0]],
-        "expected": expected,
-        "severity": severity,
-    }
-    return summary(what, "images", rows, **more)
+    return summary(
+        what, "images", rows, severity=Severity.INFO if is_same_set else None,
+        pointer=pointer_to("images", rows[0]), found=names[rows[0]], expected=expected,
+    )  # fmt: skip
 
 
 RULES = (

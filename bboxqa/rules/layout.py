@@ -49,9 +49,6 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
     bounds: FloatArray | None = None
     """(N, 4) float64. Left, top, right and bottom of each outline."""
 
-    def __len__(self) -> int:
-        return len(self.bbox)
-
     @property
     def has_box(self) -> BoolArray:
         """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
@@ -187,7 +184,7 @@ class _Evidence:
     def __init__(self, boxes: Boxes, *, by_area: bool) -> None:
         self.boxes = boxes
         self.area = boxes.area if by_area else None
-        self.by_outline = np.zeros(len(boxes), np.bool_)
+        self.by_outline = np.zeros(len(boxes.bbox), np.bool_)
         if self.area is not None:
             known = boxes.has_box & (self.area > 0)
         else:
@@ -281,7 +278,7 @@ def layout_of(boxes: Boxes) -> Diagnosis | None:
             evidence = _Evidence(boxes, by_area=by_area)
             rows = np.flatnonzero(evidence.judged)
             fails = rows[~evidence.holds(_COCO, rows)]
-            for group in (np.zeros(len(boxes), np.int64), boxes.author, boxes.image):
+            for group in (np.zeros(len(boxes.bbox), np.int64), boxes.author, boxes.image):
                 if len(fails) and (found := _of_groups(evidence, rows, fails, group)):
                     return found
     return None
@@ -378,15 +375,11 @@ def swapped_images(document: Document) -> BoolArray:
     image, n = document.image, len(document.images)
     bbox, size = document.annotations.bbox, document.size
     sized = plain_boxes(document) & sized_boxes(document)
-    with np.errstate(all="ignore"):
-        leave = sized & ~inside(bbox, size)
-        if leave.sum() < _ENOUGH:
-            return np.zeros(n, np.bool_)
-        still = sized & ~inside(bbox, size[:, ::-1])
+    leave, still = (sized & ~inside(bbox, each) for each in (size, size[:, ::-1]))
     n_leave, n_still = (np.bincount(image[each], minlength=n) for each in (leave, still))
     cured: BoolArray = (n_leave > 0) & (n_still == 0)
-    is_proof = n_leave[cured].sum() >= _ENOUGH and cured.sum() >= 0.8 * (n_leave > 0).sum()
-    return cured if is_proof else np.zeros(n, np.bool_)
+    cured &= n_leave[cured].sum() >= _ENOUGH and cured.sum() >= 0.8 * (n_leave > 0).sum()
+    return cured
 
 
 def in_swapped_images(document: Document) -> BoolArray:

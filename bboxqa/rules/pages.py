@@ -36,18 +36,13 @@ _NAMES = {
 
 def page_lines(rule: Rule) -> Iterator[str]:
     """Yield the lines of the page of one rule, for a terminal."""
-    yield f"{rule.code} {rule.title}"
-    yield ""
+    yield from (f"{rule.code} {rule.title}", "")
     for label, value in (*_facts(rule), ("Page", f"{address(rule.code)} of the site")):
         yield f"{label:<9} {value}"
-    yield ""
-    yield from wrap(rule.explanation, _WIDTH)
-    yield ""
-    yield "What it breaks"
+    yield from ("", *wrap(rule.explanation, _WIDTH), "", "What it breaks")
     yield from wrap(rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  ")
     for label, example in (("Found", rule.bad), ("Left alone", rule.good)):
-        yield ""
-        yield label
+        yield from ("", label)
         yield from (f"  {line}".rstrip() for line in example_lines(example))
 
 
