@@ -202,12 +202,6 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
 
     With settings, its annotations are matched and have units, and are shown as they are compared.
     """
-    if settings is not None:
-        data = with_sigmas(data, settings)
-        of, similarity = data.annotations, settings.similarity
-        outlines = of.segmentation if needs_outlines(similarity) else None
-        turned = of.rotated_box if needs_rotated_boxes(similarity) else None
-        data = replace(data, annotations=replace(of, segmentation=outlines, rotated_box=turned))
     place = data.image_names.index(name)
     found = np.flatnonzero(data.annotations.image == place)
     # The unit of each annotation, from 1 on; 0 for crowds.
@@ -215,12 +209,15 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
     if settings is not None:
         if len(settings.iou_threshold) != 1:
             raise ConfigError("units are drawn at one threshold; give one --iou")
-        (threshold,) = settings.iou_threshold
-        image, compared = of_images(data, np.array([place])), ~data.annotations.iscrowd[rows]
+        (threshold,), similarity = settings.iou_threshold, settings.similarity
+        data = with_sigmas(data, settings)
+        of = data.annotations
+        outlines = of.segmentation if needs_outlines(similarity) else None
+        turned = of.rotated_box if needs_rotated_boxes(similarity) else None
+        data = replace(data, annotations=replace(of, segmentation=outlines, rotated_box=turned))
+        image, compared = of_images(data, np.array([place])), ~of.iscrowd[rows]
         image = replace(image, annotations=image.annotations.take(np.flatnonzero(compared)))
-        pairs, _ = candidate_pairs(
-            image, settings.similarity, threshold, all_touched=settings.all_touched
-        )
+        pairs, _ = candidate_pairs(image, similarity, threshold, all_touched=settings.all_touched)
         matched = match(
             image.annotations, pairs, settings.matcher, threshold,
             category_lenient=settings.category_lenient,

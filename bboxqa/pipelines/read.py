@@ -151,10 +151,7 @@ read_coco = read
 
 
 def _read(source: Data, reading: Reading) -> Dataset:
-    """Return the data set of files, or of a document or a table in memory.
-
-    Errors of files that are refused have the findings of the rules.
-    """
+    """Return the data set of files, or of a document or a table in memory; see `read`."""
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
     if is_document(source):

@@ -248,10 +248,7 @@ def _index(joined: _Joined) -> Rows:
 
 
 def _wrong_values(file: AnnotationFile, image: IndexArray, category: IndexArray) -> Iterator[str]:
-    """Yield a problem for repeated ids, unknown ids, and numbers that are too large or negative.
-
-    `image` and `category` are (N,) int64, the places of the ids of annotations; -1 for none.
-    """
+    """Yield a problem for ids that repeat or, -1 in (N,) places, are unknown; and wrong numbers."""
     columns, outlines = file.columns, file.columns.segmentation
     lists = {"images": file.image_ids, "categories": ids_of(file.categories)}
     for key, ids in (lists | {"annotations": columns.id}).items():

@@ -118,15 +118,13 @@ def _are_people(files: Sequence[AnnotationFile], sources: Sources, reading: Read
 def _by_key(
     files: Sequence[AnnotationFile], reading: Reading, *, chosen: bool
 ) -> list[Attribution]:
-    """Return one attribution for each annotator key that occurs, in the order of the keys.
-
-    Where no key names people in all files, but each file has one, these together are the last.
-    """
+    """Return one attribution for each annotator key that occurs, in the order of the keys."""
     keys = ANNOTATOR_KEYS if reading.annotator_key is None else (reading.annotator_key,)
     # The field of a tool counts even where it names one person.
     is_own = all(file.named_by for file in files)
     own = [next((key for key in keys if _names_in(file, key)), "") for file in files]
     is_common = any(all(_names_in(file, key) for file in files) for key in keys)
+    # Where no key names people in all files, but each file has one, these together are the last.
     is_mixed = not is_common and all(own)
     result = []
     for of_files in (*([key] * len(files) for key in keys), *([own] if is_mixed else [])):

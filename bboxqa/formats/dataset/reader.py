@@ -150,13 +150,9 @@ def _read_all(files: Sequence[SourcePath], options: ReadSettings) -> list[Annota
 def _with_results(
     read: Sequence[AnnotationFile], sources: Sources, reading: Reading
 ) -> tuple[list[AnnotationFile], Sources, list[str]]:
-    """Return files whose lists of results, last, have images and categories of others; and notes.
-
-    The results of a model are the last file. Beside lists, a file without annotations is by nobody:
-    it is among the `tables` of the sources. Without other files, images and categories keep their
-    ids as names, and each list is about the images of all lists. Raises DatasetError if the results
-    cannot be read, or if the ids can mean several things.
-    """
+    """Return files whose lists of results, last, have the images of other files; and notes."""
+    # Beside lists, a file without annotations is by nobody; without other files, ids are names, and
+    # each list is about the images of all.
     triples, options = [*zip(read, sources.files, sources.names, strict=True)], reading.settings()
     tables: list[AnnotationFile] = []
     if any(file.records == "results" for file in read) and not sources.is_named:
