@@ -38,7 +38,7 @@ from bboxqa.model.settings import (
     setting_names,
     settings_from,
 )
-from bboxqa.pipelines.refusals import check_files, of_predictions, with_findings
+from bboxqa.pipelines.refusals import check_files, with_findings
 
 Data = Files | Mapping[str, Any] | Rows
 """Files, or a COCO document or a table in memory."""
@@ -175,9 +175,8 @@ def _read(source: Data, reading: Reading) -> Dataset:
         except DatasetError as error:
             if not any(error.files):
                 raise
-            if predictions is not None and predictions.path in error.files:
-                raise of_predictions(error, predictions.path, files, reading.choices) from None
-            raise with_findings(error, reading.choices) from None
+            results = None if predictions is None else predictions.path
+            raise with_findings(error, reading.choices, results, files) from None
 
 
 def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:

@@ -224,18 +224,33 @@ def _validate_command(paths: Iterable[Path], said: Choices) -> str:
     return shlex.join(["bboxqa", "validate", *map(str, islice(paths, _FILES_NAMED)), *words])
 
 
-def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
-    """Return the error with the findings of `validate` in place of the reader's words."""
+def with_findings(
+    error: DatasetError, choices: Choices, results: Path | None, source: Files
+) -> DatasetError:
+    """Return the error with the findings of `validate` in place of the reader's words.
+
+    `results` are predictions for the files of `source`.
+    """
+    from bboxqa.formats.scanner import read_path
+
     found: dict[Path, _Causes] = {}
     others: dict[Path, FileKind] = {}
-    are_points = False
+    are_points, truth, more = False, None, ""
+    given = [] if results is None else [*map(Path, paths_in(source))]
+    if results in error.files and len(given) == 1 and given[0].is_file():
+        truth, more = read_path(given[0]), f" --ground-truth {shlex.quote(str(given[0]))}"
     for path in dict.fromkeys(path for path in error.files if path is not None):
-        read = document_of(path, choices)
+        is_list = path == results
+        read = read_path(path) if is_list else document_of(path, choices)
         if read is None:
             continue
-        document = Document(read)
+        document = Document(read, truth=truth if is_list else None)
         kind = kind_of(document)
-        if kind.name and not kind.is_measured:
+        if is_list and kind is not RESULTS:
+            advice = f"Annotations of a model are one more file: --annotator NAME={path}"
+            advice = f"A list of results: {_A_RESULT}\n{advice}"
+            return NothingToCompareError(error.problems, advice, files=[path])
+        if kind.name and not (kind.is_measured or is_list):
             others[path] = kind
             continue
         (lines, n_found), columns = _causes(document, STOPPING), document.annotations
@@ -258,28 +273,5 @@ def with_findings(error: DatasetError, choices: Choices) -> DatasetError:
     # Problems of annotators or of several files cannot be found in the content of one file.
     of_files = zip(error.problems, error.files, strict=True)
     rest = [problem for problem, path in of_files if path not in found]
-    command = _validate_command(found, choices)
+    command = _validate_command(found, choices) + more
     return _refused(found, rest, command, _POINTS * are_points).with_advice(error.added)
-
-
-def of_predictions(
-    error: DatasetError, path: Path, source: Files, choices: Choices
-) -> DatasetError:
-    """Return the error about a file of results with the findings of `validate`."""
-    from bboxqa.formats.scanner import read_path
-
-    sources = paths_in(source)
-    named = Path(sources[0])
-    truth = read_path(named) if len(sources) == 1 and named.is_file() else None
-    document = Document(read_path(path), truth=truth)
-    kind = kind_of(document)
-    if kind is not RESULTS:
-        advice = f"Annotations of a model are one more file: --annotator NAME={path}"
-        advice = f"A list of results: {_A_RESULT}\n{advice}"
-        return NothingToCompareError(error.problems, advice, files=[path])
-    found = _causes(document, STOPPING)
-    if not found[0]:
-        return error
-    command = _validate_command([path], choices)
-    command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)
-    return _refused({path: found}, [], command)
