@@ -1,11 +1,9 @@
 """Groups of annotators who agree with each other, and boxes that they copied."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import table_of
 from bboxqa.agreement.intervals import ratio_intervals
@@ -222,23 +220,21 @@ def copies(matched: MatchedUnits) -> Table:
     identical = (n_equal == 4) & _alike(of, pairs)
     if of.keypoints is not None and matched.data.joint_sigmas:
         identical &= largest_moves(of.keypoints, pairs.left, pairs.right) <= ROUNDED_PX
-    sums = RatioSums(matched, n)
-    sums.add("identical", row, of.image[pairs.left], identical)
-    same, alike = sums.ratios()["identical"], sum_by(row, pairs.similarity, n)
+    figures = RatioSums(matched, n)
+    figures.add("identical", row, of.image[pairs.left], identical)
+    same, alike = figures.ratios()["identical"], sum_by(row, pairs.similarity, n)
     n_different = np.maximum(np.bincount(row, ~identical, n), 1)
     equal_share = np.stack([sum_by(row, ~identical & side, n) / n_different for side in equal.T])
     expected = np.zeros(n)
     for _ in range(_STEPS):
         expected = np.prod(equal_share + (1 - equal_share) * expected, axis=0)
     near_share = sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n)
-
-    def of_others(own: NDArray[Any]) -> FloatArray:
-        """Return the sums of all pairs that share one annotator with each pair, (P,)."""
-        both = sum_by(first, own, len(names)) + sum_by(second, own, len(names))
-        return np.asarray(both[first] + both[second] - 2 * own)
-
-    n_others = of_others(same.n)
-    others, others_alike = (ratio(of_others(each), n_others) for each in (same.n_counted, alike))
+    # Those of all pairs that share one annotator with each pair.
+    sums = np.stack([same.n_counted, same.n, alike])
+    of_each = np.stack([sum_by(first, own, len(names)) + sum_by(second, own, len(names))
+                        for own in sums])  # fmt: skip
+    n_equal_others, n_others, alike_others = of_each[:, first] + of_each[:, second] - 2 * sums
+    others, others_alike = ratio(n_equal_others, n_others), ratio(alike_others, n_others)
     usual = np.fmax(expected, np.minimum(np.nan_to_num(others), near_share))
     copied = (same.n_counted >= _LEAST) & (
         same.interval[:, 0] > np.maximum(_LEAST_SHARE, _FACTOR * usual)

@@ -93,7 +93,7 @@ class Disagreements(FrozenArrays, frozen=True, eq=False):
 def disagreements(matched: MatchedUnits) -> Disagreements:
     """Return how annotators disagree about each object of `drawn_objects`."""
     objects, drawn, of = drawn_objects(matched), parts(matched), matched.data.annotations
-    n, n_annotators = len(objects), max(len(matched.data.annotator_names), 1)
+    n, n_annotators = len(objects.image), max(len(matched.data.annotator_names), 1)
     author = of.annotator.astype(np.int64)
     root, tied, second, again = repetitions(matched, objects)
     is_again = root != np.arange(n)
@@ -123,7 +123,13 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
     is_apart = unit != objects.unit[objects.of]
     stray[is_apart] = why[unit[is_apart]]
     has[objects.of[is_apart & (stray < 0)], Kind.BADLY_PLACED] = True
-    apart = _apart(matched, objects, has[objects.of, Kind.BADLY_PLACED] & (stray < 0))
+    # Their annotations outside their largest unit; all in a tie.
+    apart = np.flatnonzero(has[objects.of, Kind.BADLY_PLACED] & (stray < 0))
+    (of_unit, _), _, size = distinct_rows(objects.of[apart], unit[apart])
+    largest = np.zeros(n, np.int64)
+    np.maximum.at(largest, of_unit, size)
+    is_split = np.bincount(of_unit[size == largest[of_unit]], minlength=n) > 1
+    apart = apart[is_apart[apart] | is_split[objects.of[apart]]]
     n_missing = objects.n_asked - objects.n_drawn - n_merged
     n_missing[is_again | is_part] = 0
     has[:, Kind.MISSED] = n_missing > 0
@@ -158,17 +164,6 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
         object=concerned_object,
         annotator=annotator,
     )
-
-
-def _apart(matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray) -> IndexArray:
-    """Return the annotations of badly placed objects outside their largest unit, all in a tie."""
-    found = np.flatnonzero(badly_placed)
-    of, unit = objects.of[found], matched.units.unit[found]
-    (of_unit, _), _, size = distinct_rows(of, unit)
-    largest = np.zeros(len(objects), np.int64)
-    np.maximum.at(largest, of_unit, size)
-    n_largest = np.bincount(of_unit[size == largest[of_unit]], minlength=len(objects))
-    return np.asarray(found[(unit != objects.unit[of]) | (n_largest[of] > 1)])
 
 
 class AgreementSums(FrozenArrays, frozen=True, eq=False):
@@ -296,7 +291,7 @@ def settled(matched: MatchedUnits) -> tuple[AgreementSums, IndexArray, IndexArra
     counted, (O,), and the objects that are settled.
     """
     objects, found, drawn = drawn_objects(matched), disagreements(matched), matched.data.annotations
-    of, n = objects.of, len(objects)
+    of, n = objects.of, len(objects.image)
     root = joined_objects(found, Kind.TWICE)
     left_out = found.has[:, Kind.SPLIT] | (found.tied != np.arange(n)) | (found.n_merged > 0)
     left_out[of[found.stray == Kind.SPLIT]] = True
@@ -314,7 +309,7 @@ def settled(matched: MatchedUnits) -> tuple[AgreementSums, IndexArray, IndexArra
 
 def _filled(cells: IndexArray, objects: DrawnObjects, n_more: IndexArray) -> IndexArray:
     """Return cells and `n_more` further ones for each object, in its unit, of its category."""
-    more = np.repeat(np.arange(len(objects)), n_more)
+    more = np.repeat(np.arange(len(objects.image)), n_more)
     return np.hstack([cells, np.stack([more, objects.unit[more], objects.category[more]])])
 
 

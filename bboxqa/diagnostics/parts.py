@@ -38,9 +38,6 @@ class DrawnObjects(FrozenArrays, frozen=True, eq=False):
     unit: IndexArray
     """(O,) int64. The unit of the object that most drew."""
 
-    def __len__(self) -> int:
-        return len(self.image)
-
 
 @remembered
 def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
@@ -102,10 +99,10 @@ def object_ranks(matched: MatchedUnits) -> IndexArray:
     """
     objects = drawn_objects(matched)
     found = distinct(_overlapping_objects(matched))
-    boxes = _sums(objects.of, matched.data.annotations.bbox, len(objects))[found]
+    boxes = _sums(objects.of, matched.data.annotations.bbox, len(objects.image))[found]
     boxes /= objects.n_drawn[found, None]
     order = np.lexsort((objects.category[found], *boxes.T, -objects.n_drawn[found]))
-    rank = np.full(len(objects), -1)
+    rank = np.full(len(objects.image), -1)
     rank[found[order]] = np.arange(len(found))
     return rank
 
@@ -262,7 +259,7 @@ def repetitions(
     A second box that only its annotator drew repeats the object that more drew.
     """
     of, unit, rank = objects.of, matched.units.unit, object_ranks(matched)
-    tied, shown = np.arange(len(objects)), np.full(len(matched.units), -1)
+    tied, shown = np.arange(len(objects.image)), np.full(len(matched.units), -1)
     # Boxes of objects of one annotator that share a unit with others.
     second = (objects.n_drawn[of] == 1) & (np.bincount(unit, minlength=len(shown))[unit] > 1)
     shown[unit[~second]] = of[~second]
@@ -292,7 +289,7 @@ def join_parts(
     another one, (O,); how many annotators merged each, and how many of their boxes are joined with
     it, (O,) each; and split and merged objects with their annotators.
     """
-    n, merge = len(objects), drawn.is_merge
+    n, merge = len(objects.image), drawn.is_merge
     is_again = root != np.arange(n)
     # Boxes around several objects that nobody else drew are joined with the object in them that
     # most annotators drew; in a tie, the first.
@@ -341,21 +338,30 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     shared = other >= 0
     low, high = np.minimum(box, other), np.maximum(box, other)
     twice = shared & (find(matched.own.left * n + matched.own.right, low * n + high) >= 0)
-    part = _are_parts(matched, large, (pair, box, other), shared & ~twice)
-
-    def count(boxes: BoolArray) -> IndexArray:
-        """Return how many of these boxes each pair of objects has."""
-        return np.bincount(pair[boxes], minlength=len(small))
-
-    apart = (count(twice | part) > 0) & (count(shared & ~twice & ~part) == 0)
-    for reason in (twice, part):
-        apart &= 2 * count(reason) <= objects.n_asked[small]
+    # Boxes that are further parts of the large object.
+    possible, edges = np.flatnonzero(shared & ~twice), corners(matched.data.annotations.bbox)
+    n_left = np.bincount(objects.of)[large] - np.bincount(pair[possible], minlength=len(large))
+    whole = _sums(objects.of, edges, len(objects.image))[large]
+    whole -= _sums(pair[possible], edges[other[possible]], len(large))
+    whole /= np.where(n_left > 0, n_left, np.nan)[:, None]
+    around = np.stack([edges[box[possible]], whole[pair[possible]], edges[other[possible]]])
+    no_merge = np.zeros(len(possible), np.bool_)
+    accepted, _ = _accepted(np.arange(len(possible)), other[possible], no_merge, around)
+    part = np.zeros(len(shared), np.bool_)
+    part[possible[accepted]] = True
+    # How many boxes of each pair are second boxes or parts, match otherwise, and stand alone.
+    n_twice, n_parts, n_matching, n_alone = (
+        np.bincount(pair[which], minlength=len(small))
+        for which in (twice, part, shared & ~twice & ~part, ~shared)
+    )
+    apart = (n_twice + n_parts > 0) & (n_matching == 0)
+    apart &= 2 * np.maximum(n_twice, n_parts) <= objects.n_asked[small]
     # One pair of each small object; no annotator may appear twice in the large object that most
     # annotators drew.
     chosen = np.flatnonzero(apart & ~np.isin(large, small[apart]))
     chosen = chosen[np.lexsort((rank[large[chosen]], small[chosen]))]
     chosen = chosen[np.unique(small[chosen], return_index=True)[1]]
-    moves = count(~shared)[chosen] > 0
+    moves = n_alone[chosen] > 0
     movers = chosen[moves][np.argsort(rank[small[chosen[moves]]])]
     movers = movers[np.unique(large[movers], return_index=True)[1]]
     taken = np.zeros(len(apart), np.bool_)
@@ -365,26 +371,6 @@ def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     of = objects.of.copy()
     moved, own = (np.flatnonzero(taken[pair] & which) for which in (~shared, shared))
     of[box[moved]] = large[pair[moved]]
-    of[box[own]] = len(objects) + np.arange(len(own))
+    of[box[own]] = len(objects.image) + np.arange(len(own))
     numbers = np.unique(of, return_inverse=True)[1]
     return replace(matched, objects=numbers.astype(np.int64, copy=False))
-
-
-def _are_parts(
-    matched: MatchedUnits,
-    large: IndexArray,
-    boxes: tuple[IndexArray, IndexArray, IndexArray],
-    possible: BoolArray,
-) -> BoolArray:
-    """Return (B,) bool: boxes that are further parts of the large object; see `drawn_with`."""
-    edges, of = corners(matched.data.annotations.bbox), matched.objects
-    pair, box, first = (each[possible] for each in boxes)
-    n = np.bincount(of)[large] - np.bincount(pair, minlength=len(large))
-    total = _sums(of, edges, int(of.max(initial=-1)) + 1)[large]
-    total -= _sums(pair, edges[first], len(n))
-    whole = np.where(n > 0, 1.0, np.nan)[:, None] * total / np.maximum(n, 1)[:, None]
-    around = np.stack([edges[box], whole[pair], edges[first]])
-    found, _ = _accepted(np.arange(len(box)), first, np.zeros(len(box), np.bool_), around)
-    result = np.zeros(len(possible), np.bool_)
-    result[np.flatnonzero(possible)[found]] = True
-    return result

@@ -39,16 +39,15 @@ from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import CandidatePairs, Cell, Coincidences, MatchedUnits
 
 
-def _matching(matched: MatchedUnits) -> CandidatePairs:
-    """Return the pairs that reach the threshold, inside units and between them."""
-    return matched.near.take(matched.near.similarity >= matched.threshold - TOLERANCE)
+def _open_images(matched: MatchedUnits) -> tuple[BoolArray, CandidatePairs]:
+    """Return the images whose units may change without an annotator, (I, A) bool.
 
-
-def _open_images(matched: MatchedUnits) -> BoolArray:
-    """Return (I, A) bool: images whose units may change without an annotator."""
+    Also return the pairs that reach the threshold, inside units and between them.
+    """
     # In other images each box matches all others of its unit and no box outside, so that a unit
     # without one of its annotators is still one unit.
-    of, pairs, n = matched.data.annotations, _matching(matched), len(matched.data.annotations)
+    of, n = matched.data.annotations, len(matched.data.annotations)
+    pairs = matched.near.take(matched.near.similarity >= matched.threshold - TOLERANCE)
     group = component_of_each(n, pairs.left, pairs.right)
     size = np.bincount(group, minlength=n)
     n_pairs = np.bincount(group[matched.pairs.left], minlength=n)
@@ -56,7 +55,7 @@ def _open_images(matched: MatchedUnits) -> BoolArray:
     found = np.zeros(matched.data.assigned.shape, np.bool_)
     found[of.image[rows], of.annotator[rows]] = True
     found[matched.data.assigned.sum(1) <= 2] = False
-    return found
+    return found, pairs
 
 
 # Rows of images that are matched again in a few seconds, and further ones for each annotation.
@@ -66,11 +65,12 @@ _ROWS, _ROWS_OF_ANNOTATION = 1 << 25, 1000
 def check_rematching(matched: MatchedUnits) -> None:
     """Raise DatasetError if matching images without each of their annotators takes too long."""
     of, n_images = matched.data.annotations, len(matched.data.image_names)
+    is_open, pairs = _open_images(matched)
     # Annotations, pairs of them, and values that the others gave.
     each = np.bincount(of.image, minlength=n_images)
-    each += np.bincount(of.image[_matching(matched).left], minlength=n_images)
+    each += np.bincount(of.image[pairs.left], minlength=n_images)
     each += np.bincount(matched.units.image, minlength=n_images) * matched.data.assigned.sum(1)
-    n_rows = each * _open_images(matched).sum(1)
+    n_rows = each * is_open.sum(1)
     total, most = int(n_rows.sum()), max(_ROWS, _ROWS_OF_ANNOTATION * len(of))
     if total > most:
         worst = int(n_rows.argmax())
@@ -130,8 +130,8 @@ def lost_coincidences(matched: MatchedUnits) -> LostCoincidences:
 
     The annotations of the others are matched again where that may change units.
     """
-    before, again = coincidences(matched.reliability, matched.missing), _open_images(matched)
-    found, pairs, data = [], _matching(matched), matched.reliability
+    found, data, (again, pairs) = [], matched.reliability, _open_images(matched)
+    before = coincidences(data, matched.missing)
     drawn = data.state == Cell.CATEGORY
     n_drawn = np.bincount(data.unit[drawn], minlength=len(data.group))
     for annotator, asked in enumerate(matched.data.assigned.T):

@@ -82,7 +82,7 @@ def neighbours(matched: MatchedUnits) -> IndexArray:
     left, right = (home[objects.of[side]] for side in (matched.own.left, matched.own.right))
     again = np.append(matched.own.left[left == right], matched.own.right[left == right])
     n_neighbours = matched.n_neighbours - np.bincount(again, minlength=len(objects.of))
-    group = np.zeros(len(objects), np.int64)
+    group = np.zeros(len(objects.image), np.int64)
     np.maximum.at(group, objects.of, n_neighbours)
     return group
 
@@ -104,7 +104,7 @@ def agreement_by_region(matched: MatchedUnits) -> Table:
 
 def means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
     """Return the mean of each object over its annotations."""
-    return ratio(sum_by(objects.of, amount, len(objects)), objects.n_drawn.astype(np.float64))
+    return ratio(sum_by(objects.of, amount, len(objects.image)), objects.n_drawn.astype(np.float64))
 
 
 def areas(matched: MatchedUnits, objects: DrawnObjects) -> FloatArray:
@@ -136,7 +136,7 @@ def _by_group(
     placed = objects.of[pairs.left]
     ratios = RatioSums(matched, n_groups)
     for name, of, above, below in (
-        ("f1", np.arange(len(objects)), *sums.of_object[1:]),
+        ("f1", np.arange(len(objects.image)), *sums.of_object[1:]),
         ("class_share", named, same, np.ones(len(same))),
         ("mean_similarity", placed, pairs.similarity, np.ones(len(pairs))),
     ):

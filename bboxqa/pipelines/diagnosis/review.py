@@ -308,10 +308,10 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) ->
     chosen = found.counted[np.isin(objects.image[found.counted], images)]
     said = described_objects(matched, chosen[found.has_counted[chosen].any(1)])
     of_pairs = of[matched.pairs.left]
-    n_pairs = np.bincount(of_pairs, minlength=len(objects))
+    n_pairs = np.bincount(of_pairs, minlength=len(objects.image))
     with np.errstate(invalid="ignore"):
-        similarity = np.bincount(of_pairs, matched.pairs.similarity, len(objects)) / n_pairs
-    number = np.zeros(len(objects), np.int64)
+        similarity = np.bincount(of_pairs, matched.pairs.similarity, len(objects.image)) / n_pairs
+    number = np.zeros(len(objects.image), np.int64)
 
     listed = []
     places = _grouped(objects.image[chosen], images)

@@ -115,14 +115,13 @@ def _ordered(found: Sequence[Finding]) -> list[Finding]:
 
     What gains more than another finding has at least its weight, and comes first.
     """
-
-    def order(finding: Finding) -> tuple[bool, float, float]:
+    order = []
+    for finding in found:
         gain = finding.gain[0] if finding.gain else 0.0
-        less = (each.weight for each in found if each.gain and each.gain[0] <= gain)
+        less = [each.weight for each in found if each.gain and each.gain[0] <= gain]
         is_last = finding.kind in ("kind", "missed") or not finding.weight
-        return is_last, -max(less, default=finding.weight), -gain
-
-    return sorted(found, key=order)
+        order.append((is_last, -max(less, default=finding.weight), -gain))
+    return [found[place] for place in sorted(range(len(found)), key=order.__getitem__)]
 
 
 def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
