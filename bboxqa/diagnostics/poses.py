@@ -103,7 +103,17 @@ def joint_pairs(matched: MatchedUnits) -> JointPairs:
     ends, variance = _sides(matched, joint, both)
     has_side, is_swapped = np.zeros((2, len(joint)), np.bool_)
     has_side[ends] = True
-    is_swapped[ends] = _are_swapped(xy[:, ends], variance * of_joint[ends[0]], people[ends[0]])
+    # Which are clearly exchanged. The two annotators' scatter is estimated by the median of the
+    # smaller one of the distances as drawn and exchanged, relative to the variance.
+    variance, sides, people = variance * of_joint[ends[0]], xy[:, ends], people[ends[0]]
+    as_drawn, exchanged = (
+        ((sides[0] - other) ** 2).sum((0, 2)) for other in (sides[1], sides[1, ::-1])
+    )
+    squares = np.minimum(as_drawn, exchanged)
+    ratios = np.divide(squares, variance, out=np.zeros(len(squares)), where=variance > 0)
+    scatter = medians(ratios, people, int(people.max(initial=-1)) + 1) / _MEDIAN
+    scaled = variance * np.maximum(scatter, 1)[people]
+    is_swapped[ends] = as_drawn - exchanged > 2 * scaled * _SURELY
     return JointPairs(
         first=of.annotator[left],
         second=of.annotator[right],
@@ -135,18 +145,6 @@ def _sides(
             index.append(ends)
             variance.append(np.full(ends.shape[1], (spread[left] ** 2 + spread[right] ** 2) / 2))
     return np.hstack(index), np.concatenate(variance)
-
-
-def _are_swapped(xy: FloatArray, variance: FloatArray, people: IndexArray) -> BoolArray:
-    """Return which left and right joints are clearly exchanged, (S,)."""
-    # The two annotators' scatter is estimated by the median of the smaller one of the distances as
-    # drawn and exchanged, relative to the variance.
-    as_drawn, exchanged = (((xy[0] - second) ** 2).sum((0, 2)) for second in (xy[1], xy[1, ::-1]))
-    squares = np.minimum(as_drawn, exchanged)
-    ratios = np.divide(squares, variance, out=np.zeros(len(squares)), where=variance > 0)
-    scatter = medians(ratios, people, int(people.max(initial=-1)) + 1) / _MEDIAN
-    scaled = variance * np.maximum(scatter, 1)[people]
-    return np.asarray(as_drawn - exchanged > 2 * scaled * _SURELY)
 
 
 def joints(matched: MatchedUnits) -> Table:

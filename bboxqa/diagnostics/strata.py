@@ -48,23 +48,20 @@ _QUARTERS = np.array([0.25, 0.5, 0.75])
 
 def agreement_by_size(matched: MatchedUnits) -> Table:
     """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px."""
-    objects = drawn_objects(matched)
-    group = np.searchsorted(_COCO, areas(matched, objects), side="right")
-    return _by_group(matched, objects, "size", _COCO_NAMES, group)
+    group = np.searchsorted(_COCO, covariates(matched)["size"], side="right")
+    return _by_group(matched, "size", _COCO_NAMES, group)
 
 
 def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
     """Return agreement on the quarters of all objects by size, the smallest first."""
-    objects = drawn_objects(matched)
-    area, counted = areas(matched, objects), disagreements(matched).counted
+    area, counted = covariates(matched)["size"], disagreements(matched).counted
     bounds = np.quantile(area[counted], _QUARTERS) if len(counted) else np.zeros(3)
     low, middle, high = (f"{bound:,.0f}" for bound in bounds)
     names = (
         f"below {low} px²", f"{low} to {middle} px²", f"{middle} to {high} px²",
         f"from {high} px²",
     )  # fmt: skip
-    group = np.searchsorted(bounds, area, side="right")
-    return _by_group(matched, objects, "size", names, group)
+    return _by_group(matched, "size", names, np.searchsorted(bounds, area, side="right"))
 
 
 def agreement_by_crowding(matched: MatchedUnits) -> Table:
@@ -72,58 +69,32 @@ def agreement_by_crowding(matched: MatchedUnits) -> Table:
 
     Second boxes of one object do not count. The largest number of any annotator counts.
     """
-    objects, group = drawn_objects(matched), neighbours(matched)
-    return _by_group(matched, objects, "crowding", _CROWDED, np.minimum(group, 3))
-
-
-def neighbours(matched: MatchedUnits) -> IndexArray:
-    """Return the number of neighbours of each object; see `agreement_by_crowding`."""
-    objects, home = drawn_objects(matched), disagreements(matched).home
-    left, right = (home[objects.of[side]] for side in (matched.own.left, matched.own.right))
-    again = np.append(matched.own.left[left == right], matched.own.right[left == right])
-    n_neighbours = matched.n_neighbours - np.bincount(again, minlength=len(objects.of))
-    group = np.zeros(len(objects.image), np.int64)
-    np.maximum.at(group, objects.of, n_neighbours)
-    return group
+    group = np.minimum(covariates(matched)["crowding"], 3).astype(np.int64)
+    return _by_group(matched, "crowding", _CROWDED, group)
 
 
 def agreement_by_region(matched: MatchedUnits) -> Table:
     """Return agreement by the ninth of the image, of known size, with the centre of an object."""
-    objects = drawn_objects(matched)
-    bbox = matched.data.annotations.bbox
+    objects, bbox = drawn_objects(matched), matched.data.annotations.bbox
     size = matched.data.image_size[objects.image]
     known = (size > 0).all(1)
     places = []
     for side in (1, 0):
-        centre = means(objects, bbox[:, side] + bbox[:, side + 2] / 2)
+        centre = _means(objects, bbox[:, side] + bbox[:, side + 2] / 2)
         share = np.divide(centre, size[:, side], out=np.zeros(len(size)), where=known)
         places.append(np.clip((share * 3).astype(np.int64), 0, 2))
-    group = np.where(known, 3 * places[0] + places[1], -1)
-    return _by_group(matched, objects, "region", _REGIONS, group)
+    return _by_group(matched, "region", _REGIONS, np.where(known, 3 * places[0] + places[1], -1))
 
 
-def means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
+def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
     """Return the mean of each object over its annotations."""
     return ratio(sum_by(objects.of, amount, len(objects.image)), objects.n_drawn.astype(np.float64))
 
 
-def areas(matched: MatchedUnits, objects: DrawnObjects) -> FloatArray:
-    """Return the mean area of the boxes of each object, also if outlines are compared, (O,)."""
-    of = matched.data.annotations
-    boxes = of.rotated_box if matched.compared == "rotated boxes" else None
-    sides = of.bbox[:, 2:] if boxes is None else boxes[:, 2:4]
-    return means(objects, sides.prod(1))
-
-
-def _by_group(
-    matched: MatchedUnits,
-    objects: DrawnObjects,
-    title: str,
-    names: Sequence[str],
-    group: IndexArray,
-) -> Table:
+def _by_group(matched: MatchedUnits, title: str, names: Sequence[str], group: IndexArray) -> Table:
     """Return agreement on groups of objects, one row for each that occurs."""
-    found, sums, pairs = disagreements(matched), drawn_sums(matched), pairs_of_units(matched)
+    objects, found, sums = drawn_objects(matched), disagreements(matched), drawn_sums(matched)
+    pairs = pairs_of_units(matched)
     group = group[found.home]
     occurs = distinct(group[group >= 0])
     n_groups = len(occurs)
@@ -153,18 +124,17 @@ def _by_group(
             title: Categorical(occurs.astype(np.int32), tuple(names)),
             "n_objects": n,
             **ratios.columns(),
-            **_alphas(matched, objects, place, n_groups),
+            **_alphas(matched, place, n_groups),
             "missed_share": missed,
             "badly_placed_share": badly_placed,
         }
     )
 
 
-def _alphas(
-    matched: MatchedUnits, objects: DrawnObjects, place: IndexArray, n_groups: int
-) -> dict[str, Column]:
+def _alphas(matched: MatchedUnits, place: IndexArray, n_groups: int) -> dict[str, Column]:
     """Return the alpha of the units of each group with its interval, NaN without meaning."""
-    sums, n_categories = drawn_sums(matched), len(matched.data.category_names)
+    objects, sums = drawn_objects(matched), drawn_sums(matched)
+    n_categories = len(matched.data.category_names)
     n_images, kept = len(matched.data.image_names), np.flatnonzero(place[sums.place] >= 0)
     of, inside = sums.place[kept], np.flatnonzero(place >= 0)
     (group, _), row, _ = distinct_rows(place[of], sums.value[kept])
@@ -200,12 +170,21 @@ _FEWEST, _LEAST_RATIO = 10, 2.0
 def covariates(matched: MatchedUnits) -> Mapping[str, FloatArray]:
     """Return what errors may depend on, by object, in px² and px, (O,) each; NaN where unknown."""
     objects, of = drawn_objects(matched), matched.data.annotations
-    edges = np.column_stack([means(objects, edge) for edge in corners(of.bbox).T])
+    edges = np.column_stack([_means(objects, edge) for edge in corners(of.bbox).T])
     size = matched.data.image_size[objects.image]
     border = np.maximum(np.minimum(edges[:, :2], size - edges[:, 2:]).min(1), 0)
+    boxes = of.rotated_box if matched.compared == "rotated boxes" else None
+    sides = of.bbox[:, 2:] if boxes is None else boxes[:, 2:4]
+    # Second boxes of one object are no neighbours.
+    home, (left, right) = disagreements(matched).home, (matched.own.left, matched.own.right)
+    again = home[objects.of[left]] == home[objects.of[right]]
+    ends = np.append(left[again], right[again])
+    crowding = np.zeros(len(objects.image))
+    n_neighbours = matched.n_neighbours - np.bincount(ends, minlength=len(of))
+    np.maximum.at(crowding, objects.of, n_neighbours)
     return {
-        "size": areas(matched, objects),
-        "crowding": neighbours(matched).astype(np.float64),
+        "size": _means(objects, sides.prod(1)),
+        "crowding": crowding,
         "border": np.where((size > 0).all(1), border, np.nan),
         CATEGORY: objects.category.astype(np.float64),
     }

@@ -65,7 +65,19 @@ def _with_misread_joined(matched: MatchedUnits) -> MatchedUnits:
         bbox = np.hstack([boxes[:, :2] - sides / 2, sides])
     pairs = _pairs(matched, rows, bbox, _SAME_BOX)
     if boxes is not None:
-        pairs = pairs.take(_iou_if_turned(boxes[pairs.left], boxes[pairs.right]) >= _SAME_BOX)
+        # The IoU after one box is turned so that the long sides are parallel.
+        is_high = boxes[:, 2] < boxes[:, 3]
+        boxes = boxes.copy()
+        boxes[is_high, 2:4] = boxes[is_high][:, [3, 2]]
+        boxes[is_high, 4] += 90
+        left, right = boxes[pairs.left], boxes[pairs.right]
+        as_left, as_right = (
+            rotated_iou(
+                *(smallest_angle(np.column_stack([each[:, :4], angle])) for each in (left, right))
+            )
+            for angle in (left[:, 4], right[:, 4])
+        )
+        pairs = pairs.take(np.minimum(as_left, as_right) >= _SAME_BOX)
     return _with_pairs_joined(matched, rows, pairs)
 
 
@@ -75,22 +87,6 @@ def _pairs(
     """Return the pairs of annotations with other boxes; their indices are those of `rows`."""
     annotations = replace(matched.data.annotations.take(rows), bbox=bbox)
     return candidate_pairs(replace(matched.data, annotations=annotations), "bbox", least)[0]
-
-
-def _iou_if_turned(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the IoU of each pair after one box is turned so that the long sides are parallel."""
-    long_first = []
-    for boxes in (left, right):
-        is_high = boxes[:, 2] < boxes[:, 3]
-        turned = boxes.copy()
-        turned[is_high, 2:4] = boxes[is_high][:, [3, 2]]
-        turned[is_high, 4] += 90
-        long_first.append(turned)
-    found = []
-    for angle in (long_first[0][:, 4], long_first[1][:, 4]):
-        one, two = (np.column_stack([boxes[:, :4], angle]) for boxes in long_first)
-        found.append(rotated_iou(smallest_angle(one), smallest_angle(two)))
-    return np.minimum(*found)
 
 
 def _with_pairs_joined(

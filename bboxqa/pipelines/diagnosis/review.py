@@ -494,7 +494,18 @@ def shown_image(data: Dataset, image: int) -> dict[str, Any]:
 
 def drawn_shape(data: Dataset, number: int, row: int) -> dict[str, Any]:
     """Return what pages draw of an annotation, with the number of its object."""
-    of, rings = data.annotations, outline_rings(data.annotations, row)
+    of, rings, points = data.annotations, outline_rings(data.annotations, row), {}
+    if of.keypoints is not None:
+        # Labelled key points, and the lines between them.
+        part = slice(int(of.keypoints.start[row]), int(of.keypoints.stop[row]))
+        xy, seen = of.keypoints.xy[part].round(2), of.keypoints.visibility[part]
+        limbs = data.limbs[of.category[row]] if data.limbs else ()
+        lines = [xy[[*ends]] for ends in limbs if max(ends) < len(seen) and seen[[*ends]].all()]
+        points = {
+            "visible_points": xy[seen > 1].tolist(),
+            "hidden_points": xy[seen == 1].tolist(),
+            "lines": [line.ravel().tolist() for line in lines],
+        }
     return {
         "annotation": int(of.id[row]) if of.own_id is None else of.shown_ids([row])[0],
         "annotator": data.annotator_names[of.annotator[row]],
@@ -502,21 +513,5 @@ def drawn_shape(data: Dataset, number: int, row: int) -> dict[str, Any]:
         "object": number,
         "bbox": of.bbox[row].tolist(),
         **({"rings": [ring.round(2).ravel().tolist() for ring in rings]} if rings else {}),
-        **_points(data, row),
-    }
-
-
-def _points(data: Dataset, row: int) -> dict[str, Any]:
-    """Return the labelled key points of an annotation, and the lines between them."""
-    keypoints = data.annotations.keypoints
-    if keypoints is None:
-        return {}
-    part = slice(int(keypoints.start[row]), int(keypoints.stop[row]))
-    xy, seen = keypoints.xy[part].round(2), keypoints.visibility[part]
-    limbs = data.limbs[data.annotations.category[row]] if data.limbs else ()
-    lines = [xy[[*ends]] for ends in limbs if max(ends) < len(seen) and seen[[*ends]].all()]
-    return {
-        "visible_points": xy[seen > 1].tolist(),
-        "hidden_points": xy[seen == 1].tolist(),
-        "lines": [line.ravel().tolist() for line in lines],
+        **points,
     }
