@@ -204,10 +204,7 @@ def reference_worst(found: ReferenceAgreement) -> Iterator[Finding]:
 
 
 def reference_confusions(found: ReferenceAgreement) -> Iterator[Finding]:
-    """Yield the categories that are most often confused with those of the reference, and by whom.
-
-    With a reference, these replace the confusions of annotators with each other.
-    """
+    """Yield the categories most often confused with those of the reference, and by whom."""
     table, matrix = found.confusions, found.confusion_matrix
     share, n_matched = bounds(table, "share"), max(int(matrix["n"].sum()), 1)
     frequent = np.flatnonzero((table["n"] >= LEAST_CONFUSED) & (share.value >= LEAST_SHARE))
@@ -519,9 +516,8 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
     else:
         measures = displacements(of.table(offset_table(of)), len(table))
         reported = [place for group in displaced(table, measures) for place in group]
-        lost = np.where(
-            np.isin(np.arange(len(table)), reported), sum(each.lost for each in measures), 0.0
-        )
+        lost = np.zeros(len(table))
+        lost[reported] = np.sum([each.lost for each in measures], axis=0)[reported]
     large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)
     told = []
     for place in places[large[places]].tolist():

@@ -1,6 +1,6 @@
 """Objects and images to review first, with the reason, and the images that cost most."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
@@ -186,32 +186,24 @@ def review_of(matched: MatchedUnits) -> Review:
         people.append(", ".join(dict.fromkeys(name for each in own for name in each.people)))
     of = data.annotations
 
-    def listed(values: Callable[[list[int]], Iterable[Any]]) -> Column:
-        """Return a value of each annotation of each object, by annotator."""
-        authors = [[data.annotator_names[code] for code in of.annotator[each.rows].tolist()]
-                   for each in words]  # fmt: skip
-        return text_column(
-            [
-                "; ".join(
-                    f"{name}: {value}" for name, value in zip(who, values(each.rows), strict=True)
-                )
-                for who, each in zip(authors, words, strict=True)
-            ]
+    by_annotator: dict[str, list[str]] = {"categories": [], "annotations": [], "boxes": []}
+    for each in words:
+        authors = [data.annotator_names[code] for code in of.annotator[each.rows].tolist()]
+        shown = (
+            [data.category_names[code] for code in of.category[each.rows].tolist()],
+            of.shown_ids(each.rows),
+            [" ".join(f"{side:.10g}" for side in box) for box in of.bbox[each.rows].tolist()],
         )
-
+        for texts, values in zip(by_annotator.values(), shown, strict=True):
+            pairs = zip(authors, values, strict=True)
+            texts.append("; ".join(f"{name}: {value}" for name, value in pairs))
     of_objects: dict[str, Column] = {
         "image": Categorical(image[order].astype(np.int32), data.image_names),
         column: gain[order],
         "kind": Categorical(kind[order].astype(np.int32), KINDS),
         "reason": text_column([each.reason for each in words]),
         "annotators": text_column([", ".join(each.people) for each in words]),
-        "categories": listed(lambda rows: np.array(data.category_names, object)[of.category[rows]]),
-        "annotations": listed(of.shown_ids),
-        "boxes": listed(
-            lambda rows: (
-                " ".join(f"{side:.10g}" for side in box) for box in of.bbox[rows].tolist()
-            )
-        ),
+        **{name: text_column(texts) for name, texts in by_annotator.items()},
     }
     of_images: dict[str, Column] = {
         "image": Categorical(images.astype(np.int32), data.image_names),
