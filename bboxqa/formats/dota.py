@@ -50,13 +50,8 @@ def translate(path: Path, into: Collector) -> None:
 def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
     rows: list[_Row] = []
     values: list[list[float]] = []
-    for number, (member, image, data) in enumerate(batch):
-        try:
-            lines = data.decode("utf-8-sig").splitlines()
-        except UnicodeDecodeError:
-            into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
-            continue
-        for at, line in enumerate(lines, start=1):
+    for number, (member, image, text) in enumerate(batch):
+        for at, line in enumerate(text.splitlines(), start=1):
             words, found = line.split(None, _NUMBERS), list[float]()
             with suppress(ValueError):
                 found = [*map(float, words[:_NUMBERS])]

@@ -93,7 +93,7 @@ _OF_LABELS = re.compile(rf"{OF_MASKS}|scribbles|.*visualization", re.IGNORECASE)
 _USUAL = ("images", "JPEGImages")
 # Bytes of label files per batch: few enough that its arrays stay in the processor's cache.
 _TOGETHER = 1 << 18
-LabelFile = tuple[Member, Record, bytes]
+LabelFile = tuple[Member, Record, str]
 _OF_TOOLS = (".json", ".xml")
 
 
@@ -202,12 +202,17 @@ class FileImages:
         return self.add(place, where)
 
     def batches(self) -> Iterator[list[LabelFile]]:
-        """Yield label files with the records of their images and their contents."""
+        """Yield label files with the records of their images and their texts; report others."""
         batch: list[LabelFile] = []
         n_bytes, progress = 0, self._into.settings.progress
         for n_read, (place, member) in enumerate(self.files.items(), 1):
-            data = member.text()
-            batch.append((member, self.labelled(place, member), data))
+            data, text = member.text(), ""
+            try:
+                text = data.decode()
+            except UnicodeDecodeError:
+                problem = "the file is not text in UTF-8"
+                self._into.defect("T001", problem, Where(member.name, 1))
+            batch.append((member, self.labelled(place, member), text))
             n_bytes += len(data)
             if n_bytes > _TOGETHER or n_read == len(self.files):
                 yield batch

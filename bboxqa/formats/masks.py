@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -277,23 +276,16 @@ def _image_of(member: Member, mode: str) -> str:
     return f"{folder}.png"
 
 
-class _Names(NamedTuple):
-    """The names of classes by value, or by colour as one number; empty without a table."""
-
-    of: Mapping[int, str] = MappingProxyType({})
-    are_colours: bool = False
-
-    def name(self, value: int) -> str:
-        """Return the name of a class, or its number."""
-        shown = f"{value >> 16},{value >> 8 & 255},{value & 255}" if self.are_colours else value
-        return self.of.get(value, f"class {shown}")
+Names = tuple[Mapping[int, str], bool]
+"""The names of classes by value, and whether values are colours, each as one number."""
 
 
-def _names_in(path: Path, members: Sequence[Member]) -> _Names:
+def _names_in(path: Path, members: Sequence[Member]) -> Names:
+    """Return the table of classes; empty without one."""
     around = [each for folder in shared_folders(path) for each in folder.direct_members]
     named = (each for each in (*members, *around) if each.name.rpartition("/")[2] == NAMES)
     if (found := next(named, None)) is None:
-        return _Names()
+        return {}, False
     of: dict[int, str] = {}
     forms = set()
     for number, line in enumerate(found.text().decode("utf-8", "replace").splitlines(), 1):
@@ -307,19 +299,19 @@ def _names_in(path: Path, members: Sequence[Member]) -> _Names:
         else:
             problem = f"{found.shown}:{number}: {one_line(line)!r} is no class"
             raise DatasetError([f"{problem}; expected NAME:VALUE, or in all lines NAME:R,G,B"])
-    return _Names(of, forms == {3})
+    return of, forms == {3}
 
 
 class _MaskRecords:
     """Converts masks to COCO records."""
 
-    def __init__(self, into: Collector, mode: str, names: _Names) -> None:
+    def __init__(self, into: Collector, mode: str, names: Names) -> None:
         value = (into.settings.choices.mask or "").partition(":")[2]
         self._mode, self._value = mode, int(value) if value else None
         self._is_one = mode in ("binary", "objects")
         self._seen: dict[str, dict[int, list[str]]] = {}
         self._into, self._is_named = into, mode in ("classes", "voc")
-        self._names = names if self._is_named else _Names()
+        self._names, self._are_colours = names if self._is_named else ({}, False)
         # A folder has thousands of small files, each of which stands for a whole image.
         self._pictures = Allowance("bytes of pixels", 3 << 27, (4096, 4096))
         self._runs = Allowance("runs of pixels", 1 << 20, (2, 32))
@@ -329,7 +321,7 @@ class _MaskRecords:
         """Add the objects of a mask, whose classes may be in another mask."""
         into, name, where = self._into, member.name, Where(member.name, "")
         with into.refusing(name, where):
-            is_rgb = self._names.are_colours
+            is_rgb = self._are_colours
             values = values_in(data, self._pictures, in_colours=is_rgb and not classes)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
             is_bit = values.dtype == np.bool_
@@ -384,14 +376,16 @@ class _MaskRecords:
         """Add an object, given by its runs, its mask and its place."""
         into, value, is_class = self._into, int(runs.value[rows[0]]), self._mode == "classes"
         shape = into.masks.record(mask, (mask.width, mask.height))
-        name = self._names.name(value) if self._is_named else CATEGORY
+        colour = f"{value >> 16},{value >> 8 & 255},{value & 255}"
+        number = f"class {colour if self._are_colours else value}"
+        name = self._names.get(value, number) if self._is_named else CATEGORY
         category = into.category(name, where)
         row = into.annotation({"image_id": image, "category_id": category, **shape}, where)
         sizes = runs.sizes(rows)
         n_small = int((sizes < _SPECKLE).sum()) * (is_class or len(sizes) > 1)
         pieces = f"{count(n_small, 'piece')} of fewer than {_SPECKLE} pixels"
         n_large = int((sizes >= _SPECKLE).sum())
-        is_unnamed = self._names.of and value not in self._names.of
+        is_unnamed = self._names and value not in self._names
         for code, is_found, problem in (
             ("T020", is_unnamed, f"{name} has no name in {NAMES}"),
             ("T062", n_small, f"has {pieces}, the smallest of {sizes.min()}"),

@@ -34,14 +34,8 @@ _Values = dict[str, Any]
 _Region = tuple[str | int, object, _Values]
 
 
-class _Entry(msgspec.Struct):
-    """An image."""
-
-    name: str
-    at: str | int
-    said: _Values
-    regions: list[_Region] = msgspec.field(default_factory=list)
-    """The JSON pointer or line of each, its shape and its attributes."""
+_Entry = tuple[str, str | int, _Values, list[_Region]]
+"""An image: its name, its JSON pointer or line, its attributes, and its regions."""
 
 
 def translate(path: Path, into: Collector) -> None:
@@ -53,7 +47,7 @@ def translate(path: Path, into: Collector) -> None:
     into.advice = "In VIA: Annotation, Export Annotations (as JSON); give that file."
     into.names_asked = False
     entries = [*(_json_entries(member, into) if is_json else _csv_entries(member))]
-    said = [attributes for entry in entries for _, _, attributes in entry.regions]
+    said = [attributes for *_, regions in entries for _, _, attributes in regions]
     # The attribute that holds the labels of regions; "" for none.
     attribute = ""
     used = dict.fromkeys(name for each in said for name in each if name not in ANNOTATOR_KEYS)
@@ -73,15 +67,15 @@ def translate(path: Path, into: Collector) -> None:
         if listed:
             note = f"categories are the values of {one_line(attribute)!r}, not of {listed}"
             into.notes.append(note)
-    for entry in entries:
-        image = into.image(entry.name, Where(member.name, entry.at))
+    for name, place, of_file, regions in entries:
+        image = into.image(name, Where(member.name, place))
         into.tally["again"] += "file_name" in image
-        image["file_name"] = entry.name
-        for number, (at, shape, own) in enumerate(entry.regions, start=1):
-            where, label = Where(member.name, at), f"{one_line(entry.name)}, region {number}"
+        image["file_name"] = name
+        for number, (at, shape, own) in enumerate(regions, start=1):
+            where, label = Where(member.name, at), f"{one_line(name)}, region {number}"
             with into.refusing(label, where):
                 # The rotation is computed from the points.
-                both = {key: each for key, each in (entry.said | own).items() if key != "rotation"}
+                both = {key: each for key, each in (of_file | own).items() if key != "rotation"}
                 record = _shape_of(shape) | {"image_id": image["id"], "attributes": both}
                 value = own.get(attribute)
                 # A checkbox has several marks.
@@ -89,8 +83,8 @@ def translate(path: Path, into: Collector) -> None:
                 names = marked or [plain_text(value) or ("" if attribute else UNLABELLED)]
                 into.tally["several"] += len(names) > 1 and "bbox" in record
                 problem = f"{label}: has no label {attribute!r}"
-                for name in names if "bbox" in record else names[:1]:
-                    into.labelled({**record}, name, where, problem)
+                for each in names if "bbox" in record else names[:1]:
+                    into.labelled({**record}, each, where, problem)
     into.count(_NOTES)
 
 
@@ -111,7 +105,7 @@ def _json_entries(member: Member, into: Collector) -> Iterator[_Entry]:
             for here, each in found
         ]
         said = mapping(given.get("file_attributes"))
-        yield _Entry(plain_text(given.get("filename")) or name, at, said, parts)
+        yield plain_text(given.get("filename")) or name, at, said, parts
 
 
 def _csv_entries(member: Member) -> Iterator[_Entry]:
@@ -123,12 +117,12 @@ def _csv_entries(member: Member) -> Iterator[_Entry]:
             continue
         name = cells.get("filename", "")
         if name not in found:
-            found[name] = _Entry(name, line, mapping(_cell(cells, "file_attributes")))
+            found[name] = name, line, mapping(_cell(cells, "file_attributes")), []
         shape = _cell(cells, "region_shape_attributes")
         # An image without regions has a row with an empty shape.
         if shape != {}:
             said = mapping(_cell(cells, "region_attributes"))
-            found[name].regions.append((line, shape, said))
+            found[name][-1].append((line, shape, said))
     yield from found.values()
 
 

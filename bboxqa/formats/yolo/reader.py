@@ -269,15 +269,14 @@ class _LabelRecords:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
         if not self._into.takes_boxes or not all("width" in image for _, image, _ in files):
             return False
-        texts = [text.replace(b"\r\n", b"\n").rstrip() for _, _, text in files]
-        n_boxes = np.array([text.count(b"\n") + 1 if text else 0 for text in texts], np.int64)
-        whole, rows = b"\n".join(filter(None, texts)), np.zeros((0, 5))
-        if whole.translate(None, b"0123456789+-.eE \t\n"):
+        texts = [text.replace("\r\n", "\n").rstrip() for _, _, text in files]
+        n_boxes = np.array([text.count("\n") + 1 if text else 0 for text in texts], np.int64)
+        whole, rows = "\n".join(filter(None, texts)), np.zeros((0, 5))
+        if whole.encode().translate(None, b"0123456789+-.eE \t\n"):
             return False
         try:
             if whole:
-                lines_of = whole.decode().split("\n")
-                rows = np.loadtxt(lines_of, np.float64, comments=None, ndmin=2)
+                rows = np.loadtxt(whole.split("\n"), np.float64, comments=None, ndmin=2)
         except ValueError:
             return False
         shares, number = rows[:, 1:], rows[:, 0].astype(np.int64)
@@ -304,15 +303,11 @@ class _LabelRecords:
         self._into.boxes(Boxes(images[file], ids[number], bbox, lines, np.full(len(bbox), -1)))
         return True
 
-    def _add_file(self, member: Member, image: Record, data: bytes) -> None:
-        try:
-            lines = enumerate(data.decode().splitlines(), start=1)
-        except UnicodeDecodeError:
-            self._into.defect("T001", "the file is not text in UTF-8", Where(member.name, 1))
-            return
+    def _add_file(self, member: Member, image: Record, text: str) -> None:
+        lines = enumerate(text.splitlines(), start=1)
         filled = [(number, line) for number, line in lines if line.strip()]
         has_size = "width" in image
-        if filled and not has_size and is_label_head(data):
+        if filled and not has_size and is_label_head(text.encode()):
             problem = "the size of the image is not known; give --image-size 1920x1080, or "
             problem += "--image-size DIR with the images"
             self._into.defect("T002", problem, Where(member.name, filled[0][0]))
