@@ -66,15 +66,9 @@ class _Classes(msgspec.Struct):
     """Why the file, or its `kpt_shape`, cannot be read, and the line."""
 
 
-class _Label(msgspec.Struct):
-    """The label in a line, in coordinates relative to the image."""
-
-    number: int
-    """The number of the class."""
-    shares: list[float]
-    """A box, as its centre and size, or the points of an outline."""
-    points: list[float] = msgspec.field(default_factory=list)
-    score: float | None = None
+_Label = tuple[int, list[float], list[float], float | None]
+"""The label in a line: the number of its class, a box or the points of an outline, key points, all
+in coordinates relative to the image, and its score."""
 
 
 def translate(path: Path, into: Collector) -> None:
@@ -194,7 +188,7 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> _Label:
     if abs(largest := max(shares, key=abs)) > LEAST_PIXELS:
         problem = f"a coordinate is {largest:g}, which is in pixels"
         raise ValueProblemError(f"{problem}; expected 0 to 1, relative to the image")
-    return _Label(int(number), shares, more[:n_points], *more[n_points:])
+    return int(number), shares, more[:n_points], next(iter(more[n_points:]), None)
 
 
 class _LabelRecords:
@@ -305,25 +299,25 @@ class _LabelRecords:
 
     def _add_file(self, member: Member, image: Record, text: str) -> None:
         lines = enumerate(text.splitlines(), start=1)
-        filled = [(number, line) for number, line in lines if line.strip()]
+        filled = [(at, line) for at, line in lines if line.strip()]
         has_size = "width" in image
         if filled and not has_size and is_label_head(text.encode()):
             problem = "the size of the image is not known; give --image-size 1920x1080, or "
             problem += "--image-size DIR with the images"
             self._into.defect("T002", problem, Where(member.name, filled[0][0]))
-        for number, line in filled:
-            where, row = Where(member.name, number), -1
+        for at, line in filled:
+            where, row = Where(member.name, at), -1
             try:
-                label = _label_of(line, self._keypoints)
+                number, shares, points, score = _label_of(line, self._keypoints)
                 if has_size:
-                    record = self._shape_of(label, (image["width"], image["height"]))
+                    record = self._shape_of(shares, points, (image["width"], image["height"]))
                     record["image_id"] = image["id"]
-                    record["category_id"] = self._category(label.number, where)
-                    joints = self._shape.joints.get(label.number) if self._shape else None
-                    if self._into.settings.keypoints and joints and label.points:
+                    record["category_id"] = self._category(number, where)
+                    joints = self._shape.joints.get(number) if self._shape else None
+                    if self._into.settings.keypoints and joints and points:
                         record["joints"] = joints
-                    if label.score is not None:
-                        record["score"] = label.score
+                    if score is not None:
+                        record["score"] = score
                         self._into.tally["score"] += 1
                     row = self._into.annotation(record, where)
             except ValueProblemError as error:
@@ -333,18 +327,18 @@ class _LabelRecords:
                     self._into.defect("T001", str(error), where, cause=cause)
                 continue
             # These are reported also where the size of the image is not known.
-            if label.number not in self._names and self._named is not None:
+            if number not in self._names and self._named is not None:
                 last = max(self._names, default=-1)
-                problem = f"class {label.number} has no name; the last class with a name is {last}"
+                problem = f"class {number} has no name; the last class with a name is {last}"
                 self._into.defect("T020", problem, where, row)
-            farthest = max(label.shares, key=lambda share: abs(share - 0.5))
+            farthest = max(shares, key=lambda share: abs(share - 0.5))
             if not -MOST_BEYOND <= farthest <= 1 + MOST_BEYOND:
                 problem = f"a coordinate is {farthest:g}; expected 0 to 1, relative to the image"
                 self._into.defect("T003", problem, where, row)
 
-    def _shape_of(self, label: _Label, size: tuple[int, int]) -> Record:
-        if len(label.shares) > 4:
-            points = np.array(label.shares).reshape(-1, 2) * size
+    def _shape_of(self, shares: list[float], joints: list[float], size: tuple[int, int]) -> Record:
+        if len(shares) > 4:
+            points = np.array(shares).reshape(-1, 2) * size
             record: Record = {"bbox": shapes.bounds(points)}
             if self._into.outlines:
                 record["segmentation"] = [shapes.ring(points)]
@@ -353,10 +347,10 @@ class _LabelRecords:
                 record["attributes"] = {"rotation": float(degrees)}
                 self._into.tally["oriented"] += 1
             return record
-        (x, y, w, h), (width, height) = label.shares, size
+        (x, y, w, h), (width, height) = shares, size
         record = {"bbox": [(x - w / 2) * width, (y - h / 2) * height, w * width, h * height]}
-        if self._keypoints is not None and label.points:
-            points = np.array(label.points).reshape(self._keypoints)
+        if self._keypoints is not None and joints:
+            points = np.array(joints).reshape(self._keypoints)
             seen = points[:, 2] if self._keypoints[1] == 3 else 2.0 * points.any(1)
             is_seen = np.greater(seen, 0)
             whole = np.column_stack([points[:, :2] * size * is_seen.reshape(-1, 1), seen])
