@@ -488,11 +488,11 @@ class Parts(msgspec.Struct, frozen=True):
         groups: dict[str, list[int]] = defaultdict(list)
         for image in sorted(content.images, key=image_name):
             name = image_name(image)
-            group: object = image if self.group_by else name
-            if self.group_by == FOLDER:
-                group = dirname(name)
-            for key in self.group_by.split(".") if self.group_by and group is image else ():
-                group = group.get(key) if isinstance(group, dict) else None
+            group: object = dirname(name) if self.group_by == FOLDER else name
+            if self.group_by not in (None, FOLDER):
+                group = image
+                for key in str(self.group_by).split("."):
+                    group = group.get(key) if isinstance(group, dict) else None
             if isinstance(group, dict | list) or group in (None, ""):
                 known = ", ".join(map(one_line, sorted({*image} - {"annotators"})))
                 problem = f"image {one_line(name)} has no {self.group_by!r} to group by"
