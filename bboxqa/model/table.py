@@ -233,10 +233,15 @@ class Table(msgspec.Struct, frozen=True, eq=False):
         """Yield chunks of rows as columns of Python values; None where undefined."""
         for start in range(0, len(self), _CHUNK):
             part = self.take(np.arange(start, min(start + _CHUNK, len(self))))
-            yield [
-                column.decode() if isinstance(column, Categorical) else _plain(column)
-                for column in part.columns.values()
-            ]
+            columns: list[list[Any]] = []
+            for column in part.columns.values():
+                if isinstance(column, Categorical):
+                    columns.append(column.decode())
+                elif column.dtype.kind == "f":
+                    columns.append([None if e != e else e for e in column.tolist()])  # noqa: PLR0124
+                else:
+                    columns.append(column.tolist())
+            yield columns
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield each row as Python values; None where undefined."""
@@ -258,13 +263,6 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 
     def _repr_html_(self) -> str:
         return html_table(self, 20)
-
-
-def _plain(column: NDArray[Any]) -> list[Any]:
-    values = column.tolist()
-    if column.dtype.kind == "f":
-        return [None if value != value else value for value in values]  # noqa: PLR0124
-    return values  # type: ignore[no-any-return]
 
 
 def figure_columns(name: str, value: NDArray[Any], interval: NDArray[Any]) -> dict[str, Column]:
