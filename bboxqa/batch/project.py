@@ -38,12 +38,14 @@ from bboxqa.batch.settings import (
 )
 from bboxqa.core.errors import (
     BboxqaError,
+    ConfigError,
     DatasetError,
     NothingToCompareError,
     OutputError,
 )
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.core.version import __version__
 from bboxqa.formats.registry import is_results_list
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import listed, sources_in, without_files
@@ -64,22 +66,15 @@ _LISTED, _LISTED_ON_PAGE = 1000, 100
 _RUN = "../../index.html"
 
 
-def run_project(
-    project: Project,
-    settings: Settings,
-    out: Path,
-    key: str,
-    *,
-    check_key: bool = False,
-) -> Row:
+def run_project(project: Project, settings: Settings, out: Path, key: str) -> Row:
     """Validate and measure one project, and write its folder.
 
     The folder is complete before it appears under its name. A failure of the input is recorded;
     a failure of the machine or of settings is written to ``failed.txt``, beside earlier results,
     and the next run tries again.
 
-    `key` is the result of `result_key`. With `check_key`, a project that no longer has it when it
-    is done fails, as its files were changed meanwhile.
+    `key` is the result of `result_key`, or "". A project on this machine that no longer has it when
+    it is done fails, as its files were changed meanwhile.
     """
     try:
         if not isinstance(project, Stored):
@@ -97,7 +92,8 @@ def run_project(
             else:
                 row, keep, log = _run(project, settings, scratch)
             row = replace(row, message=settings.shown(row.message))
-            if check_key and key and result_key(project, settings) != key:
+            is_here = not isinstance(project, Stored)
+            if is_here and key and result_key(project, settings) != key:
                 raise OutputError(f"{project.folder}: changed while it was read; run it again")
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(settings.shown(log), "utf-8", "backslashreplace")
@@ -315,49 +311,49 @@ Task = tuple[Project, str]
 def run_task(task: Task, settings: Settings, out: Path) -> Row:
     """Run a project on this machine, and write its folder; see `run_project`."""
     project, key = task
-    return run_project(project, settings, out, key, check_key=not isinstance(project, Stored))
+    return run_project(project, settings, out, key)
 
 
-class PackedResult(msgspec.Struct, frozen=True):
-    """The result of a project on another machine: the names and contents of its files."""
-
-    project: Project
-    row: Row
-    files: tuple[tuple[str, bytes], ...] = ()
+Packed = tuple[Row, tuple[tuple[str, bytes], ...]]
+"""The result of a project on another machine: its row, and the names and contents of its files."""
 
 
-def run_packed(task: Task, settings: Settings, scratch: Path) -> PackedResult:
-    """Run a project in a temporary folder inside `scratch`; return the files of its folder."""
+def run_packed(task: Task, settings: Settings, version: str) -> Packed:
+    """Run a project on the worker of a cluster, in a temporary folder; return its files."""
+    from distributed import get_worker
+
+    if version != __version__:
+        raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
     project, key = task
-    is_stored = isinstance(project, Stored)
+    # Dask removes the folders of workers that were killed.
+    scratch = get_worker().local_directory
     try:
-        for file in () if is_stored else project.files:
+        for file in () if isinstance(project, Stored) else project.files:
             if not file.exists():
                 problem = "is not on the disk of the worker; share it, or give ROOT as a URL"
                 raise OutputError(f"{file}: {problem}")
-        with tempfile.TemporaryDirectory(prefix=".bboxqa-", dir=scratch) as name:
-            out = Path(name)
-            row = run_project(project, settings, out, key, check_key=not is_stored)
-            made = sorted(folder_of(out, project.name).glob("*"))
-            return PackedResult(project, row, tuple((e.name, e.read_bytes()) for e in made))
+        with tempfile.TemporaryDirectory(prefix=".bboxqa-", dir=scratch) as folder:
+            row = run_project(project, settings, Path(folder), key)
+            made = sorted(folder_of(Path(folder), project.name).glob("*"))
+            return row, tuple((each.name, each.read_bytes()) for each in made)
     except (OSError, BboxqaError) as error:
-        return PackedResult(project, failed_row(project, error))
+        return failed_row(project, error), ()
 
 
-def write_packed(packed: PackedResult, out: Path) -> Row:
-    """Write the folder of a project."""
-    name = packed.project.name
-    if {file for file, _ in packed.files} <= {FAILURE}:
+def write_packed(project: Project, packed: Packed, out: Path) -> Row:
+    """Write the folder of a project that was run on a cluster."""
+    row, files = packed
+    if {file for file, _ in files} <= {FAILURE}:
         # The results of an earlier run stay, as for projects of this machine.
-        for _, content in packed.files:
-            note_failure(out, name, content.decode("utf-8", "surrogateescape"))
-        return packed.row
+        for _, content in files:
+            note_failure(out, project.name, content.decode("utf-8", "surrogateescape"))
+        return row
     try:
-        with filled(folder_of(out, name)) as scratch:
-            for file, content in packed.files:
+        with filled(folder_of(out, project.name)) as scratch:
+            for file, content in files:
                 # Only the file name counts: a worker must not decide where files are written.
                 (scratch / Path(file).name).write_bytes(content)
     except OSError as error:
-        note_failure(out, name, traceback.format_exc())
-        return failed_row(packed.project, error)
-    return packed.row
+        note_failure(out, project.name, traceback.format_exc())
+        return failed_row(project, error)
+    return row

@@ -21,7 +21,7 @@ from uuid import uuid4
 import msgspec
 from threadpoolctl import threadpool_limits
 
-from bboxqa.batch.project import PackedResult, Task, run_packed, write_packed
+from bboxqa.batch.project import Task, run_packed, write_packed
 from bboxqa.batch.results import Row
 from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import BboxqaError, ConfigError, OutputError
@@ -276,18 +276,12 @@ def run_projects(
     client: "Client", tasks: Sequence[Task], settings: Settings, out: Path
 ) -> Generator[Outcome[Task, Row]]:
     """Run projects on a cluster; write the folder of each on this machine when it is done."""
-    work = partial(_pack, settings=settings, version=__version__)
+    work = partial(run_packed, settings=settings, version=__version__)
     for task, outcome in run_on(client, tasks, work):
-        yield task, outcome if isinstance(outcome, WorkerDied) else write_packed(outcome, out)
-
-
-def _pack(task: Task, settings: Settings, version: str) -> PackedResult:
-    from distributed import get_worker
-
-    if version != __version__:
-        raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
-    # Dask removes the folders of workers that were killed.
-    return run_packed(task, settings, Path(get_worker().local_directory))
+        if isinstance(outcome, WorkerDied):
+            yield task, outcome
+        else:
+            yield task, write_packed(task[0], outcome, out)
 
 
 def run_on(
