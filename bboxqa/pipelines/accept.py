@@ -30,7 +30,6 @@ from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.send_back import (
     GEOMETRY,
     SentList,
-    Work,
     image_names,
     is_same_number,
     is_same_outline,
@@ -185,22 +184,21 @@ class _Said(msgspec.Struct):
 
 def _reviews(
     source: Path, listed: SentList, choices: Choices
-) -> tuple[dict[tuple[str, str], Work], list[str]]:
+) -> tuple[dict[tuple[str, str], list[Record]], list[str]]:
     """Return the reviewed work by annotator and image, and notes on what was not sent."""
     known = image_names({each.image for each in listed.objects})
     sent = {(each.annotator, each.image) for each in listed.objects}
     people = {own_name(Path(own)): person for person, own in listed.files.items()}
-    found: dict[tuple[str, str], tuple[Path, Work]] = {}
+    found: dict[tuple[str, str], tuple[Path, list[Record]]] = {}
     notes, problems = [], dict[str, None]()
     for file in list_files([source], choices=choices):
         # A file, or a folder around it, is named after its annotator; else the content names them.
         above = source if file != source and source.is_dir() else source.parent
         names = (own_name(Path(each)) for each in file.relative_to(above).parts)
         named, n_others = next((people[each] for each in names if each in people), ""), 0
-        for work in works_in(file, choices):
-            name = work.annotator
+        for name, image, drawn in works_in(file, choices):
             person = named or name * (name in listed.files)
-            at = person, known(work.image)
+            at = person, known(image)
             if not person:
                 who = f"what {one_line(name)} drew" if name else "it"
                 problems[f"{file}: {who} is nothing that was sent to one annotator"] = None
@@ -208,7 +206,7 @@ def _reviews(
                 again = f"images of {person} that {found[at][0]} has as well"
                 problems[f"{file}: has {again}; keep what came back, once"] = None
             elif at in sent:
-                found[at] = file, work
+                found[at] = file, drawn
             else:
                 n_others += 1
         if n_others:
@@ -220,7 +218,7 @@ def _reviews(
             f"Name each file like the one that was sent ({like}), and keep the names of images. "
             "If another folder was sent: --sent DIR",
         )
-    return {at: work for at, (_, work) in found.items()}, notes
+    return {at: drawn for at, (_, drawn) in found.items()}, notes
 
 
 class _Original:
@@ -400,7 +398,7 @@ class _Original:
 def _compared(
     own: _Original,
     listed: SentList,
-    works: Mapping[tuple[str, str], Work],
+    works: Mapping[tuple[str, str], list[Record]],
     names: Mapping[str, str],
     notes: list[str],
 ) -> list[Accepted]:
@@ -425,11 +423,11 @@ def _compared(
             left.append(f"{count(len(images) - len(done), 'image')} of {person}")
         n_people += bool(done)
         was = {image: [each.sent or {} for each in images[image]] for image in done}
-        by_id = all(keeps_ids(was[image], work.annotations) for image, work in done.items())
-        for image, work in done.items():
-            places = recognised(was[image], work.annotations, by_id=by_id)
+        by_id = all(keeps_ids(was[image], drawn) for image, drawn in done.items())
+        for image, drawn in done.items():
+            places = recognised(was[image], drawn, by_id=by_id)
             at = person, author or "", image
-            changes += _of_image(own, at, images[image], work, places)
+            changes += _of_image(own, at, images[image], drawn, places)
     if unknown:
         raise DatasetError(unknown, "If annotators had pseudonyms when sent: --pseudonyms KEY")
     if not n_people:
@@ -444,7 +442,7 @@ def _of_image(
     own: _Original,
     at: tuple[str, str, str],
     objects: Sequence[ReviewObject],
-    work: Work,
+    drawn: Sequence[Record],
     places: Sequence[int],
 ) -> list[Accepted]:
     """Take over what became of the objects of an annotator in an image."""
@@ -455,7 +453,7 @@ def _of_image(
     for place, each in enumerate(objects):
         if each.proposed:
             continue
-        new = work.annotations[places.index(place)] if place in places else None
+        new = drawn[places.index(place)] if place in places else None
         row = own.row_of(each, left, each.bbox if new is None else new["bbox"])
         if row is not None:
             left.remove(row)
@@ -464,7 +462,7 @@ def _of_image(
             number = own.records[row]["id"]
             changes += [Accepted(person, image, number, *said) for said in found]
     proposed, extra = [], []
-    for place, one in zip(places, work.annotations, strict=True):
+    for place, one in zip(places, drawn, strict=True):
         old = objects[place].sent if place >= 0 and objects[place].proposed else None
         is_open = old is not None and is_same_shape(old, one) and old["category"] == one["category"]
         tally["open"] += is_open and not own.adds_proposed

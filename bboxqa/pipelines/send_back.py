@@ -198,17 +198,16 @@ def _as_read(
     """Return objects with what the file of an annotator says of them."""
     known = image_names(each.object.image for each in items)
     found: dict[ReviewItem, ReviewObject] = {}
-    for work in works_in(file, choices):
-        image = known(work.image)
+    for _, shown, drawn in works_in(file, choices):
+        image = known(shown)
         own = [each for each in items if each.object.image == image and each.row >= 0]
         sent = [
             {"id": str(document["annotations"][each.row]["id"]), "category": each.object.category,
              "bbox": each.object.bbox}
             for each in own
         ]  # fmt: skip
-        by_id = keeps_ids(sent, work.annotations)
-        places = recognised(sent, work.annotations, by_id=by_id)
-        for place, said in zip(places, work.annotations, strict=True):
+        places = recognised(sent, drawn, by_id=keeps_ids(sent, drawn))
+        for place, said in zip(places, drawn, strict=True):
             if place >= 0:
                 found[own[place]] = msgspec.structs.replace(own[place].object, sent=said)
     return found
@@ -224,18 +223,12 @@ _ROUNDED, _ROUNDED_OUTLINE = 0.011, 0.05
 _WITH_IDS = ("coco", "coco-archive", "label-studio", "table")
 
 
-class Work(msgspec.Struct, frozen=True):
-    """What one annotator drew in one image of a file, maybe nothing."""
+def works_in(file: Path, choices: Choices) -> Iterator[tuple[str, str, list[Record]]]:
+    """Yield who drew what in which image of a file: annotator, image and maybe no annotations.
 
-    annotator: str
-    """Empty if the file names nobody."""
-    image: str
-    annotations: list[Record]
-    """Each has its category and geometry, and its id if the format has ids."""
-
-
-def works_in(file: Path, choices: Choices) -> Iterator[Work]:
-    """Yield the work of each annotator in each image of a file."""
+    The annotator is empty if the file names nobody. Annotations have their category and geometry,
+    and their id if the format has ids.
+    """
     try:
         content, _ = gather(file, AgreeSettings(), choices)
     except DatasetError:
@@ -244,8 +237,7 @@ def works_in(file: Path, choices: Choices) -> Iterator[Work]:
     has_ids = format_of(file, choices).name in _WITH_IDS
     for place, image in enumerate(content.images):
         for name, drawn in content.works(place):
-            found = [_said(content, each, has_ids=has_ids) for each in drawn]
-            yield Work(name, image_name(image), found)
+            yield name, image_name(image), [_said(content, each, has_ids=has_ids) for each in drawn]
 
 
 def _said(content: Content, annotation: Record, *, has_ids: bool) -> Record:
