@@ -64,21 +64,6 @@ class TimedOut(WorkerDied, frozen=True):
 Outcome = tuple[_Task, _Result | WorkerDied]
 
 
-def _with_second_try(
-    tasks: Sequence[_Task], run: Callable[[Sequence[_Task], bool], Generator[Outcome[_Task, Any]]]
-) -> Generator[Outcome[_Task, Any]]:
-    """Yield outcomes of `run`; a task whose process died is run once more at the end, alone."""
-    again = []
-    with closing(run(tasks, False)) as outcomes:
-        for task, result in outcomes:
-            if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
-                again.append(task)
-            else:
-                yield task, result
-    for task in again:
-        yield from run([task], True)
-
-
 def exit_reason(exit_code: int | None) -> str:
     """Return in words how a process ended; a negative code is the signal that ended it.
 
@@ -103,17 +88,22 @@ def run_all(
     """Run each task in a process of its own; yield it with its result, or WorkerDied, when done.
 
     Tasks are started in order, at most `jobs` at a time, with `module` loaded; fewer than `jobs`
-    share the cores. A task that takes more than `seconds` is ended, and not tried again.
+    share the cores. A task whose process died is run once more at the end, alone; one that takes
+    more than `seconds` is ended, and not tried again.
     """
     is_wide = len(tasks) < jobs or jobs == 1
     n_threads = max(1, cores() // min(jobs, max(1, len(tasks)))) if is_wide else 1
-
-    def run(some: Sequence[_Task], alone: bool) -> Generator[Outcome[_Task, _Result]]:
+    again = []
+    first = _run_here(tasks, partial(_start, work, module, n_threads), jobs, seconds)
+    with closing(first) as outcomes:
+        for task, result in outcomes:
+            if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
+                again.append(task)
+            else:
+                yield task, result
+    for task in again:
         # With one thread and no others beside it, a process needs the least memory.
-        start = partial(_start, work, module, 1 if alone else n_threads)
-        return _run_here(some, start, jobs, seconds)
-
-    return _with_second_try(tasks, run)
+        yield from _run_here([task], partial(_start, work, module, 1), jobs, seconds)
 
 
 def _run_here(
@@ -292,18 +282,8 @@ def run_on(
     Dask repeats the tasks of a worker that died, up to ``distributed.scheduler.allowed-failures``
     times. They are started in order.
     """
-    from distributed.comm import CommClosedError
-
-    try:
-        yield from _with_second_try(tasks, lambda some, _: _run_on(client, some, work))
-    except CommClosedError:
-        raise ConfigError(_GONE) from None
-
-
-def _run_on(
-    client: "Client", tasks: Sequence[_Task], work: Callable[[_Task], _Result]
-) -> Generator[Outcome[_Task, _Result]]:
     from distributed import KilledWorker, as_completed
+    from distributed.comm import CommClosedError
 
     waiting = deque(tasks)
     given: dict[Any, tuple[Future, _Task]] = {}
@@ -336,6 +316,8 @@ def _run_on(
             except Exception as error:  # noqa: BLE001 - one project never stops the others
                 result = WorkerDied(f"{type(error).__name__}: {error}")
             yield given.pop(finished.key)[1], result
+    except CommClosedError:
+        raise ConfigError(_GONE) from None
     finally:
         with suppress(OSError):
             client.cancel([future for future, _ in given.values()])
