@@ -90,15 +90,12 @@ def align(
     """
     partner = {name: index for index, name in enumerate(after)}
     partner |= {before[old]: new for old, new in renamed}
-    pairs = [(index, partner.get(name, -1)) for index, name in enumerate(before)]
-    taken = {index for _, index in pairs}
-    pairs += [(-1, index) for index in range(len(after)) if index not in taken]
-
-    codes = np.array(
-        sorted(pairs, key=lambda row: min(
-            names[i] for names, i in zip((before, after), row, strict=True) if i >= 0
-        )), np.int32,
-    ).reshape(-1, 2)  # fmt: skip
+    listed = [(name, index, partner.get(name, -1)) for index, name in enumerate(before)]
+    taken = {new for *_, new in listed}
+    listed += [(name, -1, index) for index, name in enumerate(after) if index not in taken]
+    # The order by the first of both names does not depend on which version is first.
+    listed.sort(key=lambda row: row[0] if row[2] < 0 else min(row[0], after[row[2]]))
+    codes = np.array([row[1:] for row in listed], np.int32).reshape(-1, 2)
     return Aligned(codes[:, 0].copy(), codes[:, 1].copy(), tuple(before), tuple(after))
 
 
@@ -418,11 +415,6 @@ def changes_of(
     )
     moved = np.isin(table["change"], ("moved", "moved_and_renamed"))
     shift, similar = table["shift_px"][moved], table["similarity"][moved]
-    renamed = np.isin(kind, (_RENAMED, _BOTH))
-    pairs, n_renamed = np.unique(
-        np.stack([left[renamed], right[renamed]]), axis=1, return_counts=True
-    )
-    frequent = np.argsort(-n_renamed, kind="stable")
     number = np.bincount(kind, minlength=len(CHANGES))
     return {
         "counts": dict(zip(CHANGES, number.tolist(), strict=True)),
@@ -432,13 +424,18 @@ def changes_of(
         "images": _counts_by(names.images, "image", image, kind),
         "annotators": _counts_by(names.annotators, "annotator", annotator, kind),
         "categories": _category_counts(names.categories, left, right, kind),
-        "renames": Table(
-            {
-                **_categories(names.categories, *pairs[:, frequent]),
-                "n_annotations": n_renamed[frequent],
-            }
-        ),
+        "renames": _rename_table(names.categories, left, right, kind),
     }
+
+
+def _rename_table(
+    categories: Aligned, left: IndexArray, right: IndexArray, kind: IntArray
+) -> Table:
+    """Return the number of annotations of each change of category, the most frequent first."""
+    renamed = np.isin(kind, (_RENAMED, _BOTH))
+    pairs, number = np.unique(np.stack([left[renamed], right[renamed]]), axis=1, return_counts=True)
+    order = np.argsort(-number, kind="stable")
+    return Table({**_categories(categories, *pairs[:, order]), "n_annotations": number[order]})
 
 
 def _categories(aligned: Aligned, left: IndexArray, right: IndexArray) -> dict[str, Column]:
