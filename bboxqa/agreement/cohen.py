@@ -1,6 +1,7 @@
 """Cohen's kappa of each pair of annotators, also weighted."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from bboxqa.agreement.pair_kappas import (
     pair_kappas,
     with_single,
 )
-from bboxqa.core.arrays import MOST_VALUES, FloatArray, FrozenArrays, IndexArray, compact, sum_by
+from bboxqa.core.arrays import MOST_VALUES, FloatArray, IndexArray, compact, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.model.units import ReliabilityData
@@ -27,25 +28,6 @@ _MANY = 2000
 _SHARED = 0.25
 # Up to so many cells, counting needs no sorting.
 _CELLS = 1 << 16
-
-
-class PairCells(FrozenArrays, frozen=True, eq=False):
-    """The values that two annotators gave to the units that both rated, each unit a cluster."""
-
-    first: int
-    second: int
-    """The annotators."""
-    left: IndexArray
-    right: IndexArray
-    """(E,) int64. The two values of each cell that occurs."""
-    times: FloatArray
-    """(E,) float64. The number of units in the cell."""
-    cell: IndexArray
-    """(G,) int64. The cell of each unit, 0 to ``n_cells - 1``."""
-    place: IndexArray
-    """(E,) int64. The number of each cell that occurs. Units in other cells were not rated by
-    both."""
-    n_cells: int
 
 
 def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
@@ -61,25 +43,18 @@ def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
     return not ((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any()
 
 
-def cell_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[PairCells]:
-    """Yield the counted answers of each pair of annotators who share a unit, sorted."""
+def _cell_blocks(
+    data: ReliabilityData, n_annotators: int, weights: FloatArray | None
+) -> Iterator[PairBlock]:
+    """Yield the sums of each two annotators who share a unit, sorted; each unit is a cluster."""
     drawn = data.counted
-    width = data.n_values + 1
     codes = np.full((n_annotators, data.n_groups), data.n_values, np.int64)
     codes[data.annotator[drawn], data.group[data.unit[drawn]]] = data.value[drawn]
-    said = np.arange(width**2)
-    for first in range(n_annotators - 1):
-        row = codes[first] * width
-        for second in range(first + 1, n_annotators):
-            cell = row + codes[second]
-            times = np.bincount(cell, minlength=len(said))
-            left, right = np.divmod(said, width)
-            kept = np.flatnonzero((times > 0) & (left < width - 1) & (right < width - 1))
-            if len(kept):
-                yield PairCells(
-                    first, second, left[kept], right[kept], times[kept].astype(np.float64), cell,
-                    kept, len(said),
-                )  # fmt: skip
+    for pair in combinations(range(n_annotators), 2):
+        ours, theirs = codes[list(pair)]
+        cell = ours * (data.n_values + 1) + theirs
+        if found := _block_of_cells(pair, cell, data.n_values, weights):
+            yield found
 
 
 # Cells of tables in memory at a time.
@@ -110,11 +85,10 @@ def cohen_pairs(
            and weighted kappa, Psychological Bulletin 72(5), doi:10.1037/h0028106.
     """
     if prefers_cells(data, n_annotators):
-        blocks = (
-            _block_of_cells(cells, weights, data) for cells in cell_chunks(data, n_annotators)
-        )
+        blocks = _cell_blocks(data, n_annotators, weights)
     else:
-        blocks = (_label_block(answers, weights) for answers in answer_chunks(data, n_annotators))
+        chunks = answer_chunks(data, n_annotators)
+        blocks = (_label_block(answers, weights) for answers in chunks)
     found = pair_kappas(blocks, data, _shares)
     if len(found.table) != 1:
         return found
@@ -189,40 +163,48 @@ def _label_block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
 
 
 def _block_of_cells(
-    cells: PairCells, weights: FloatArray | None, data: ReliabilityData
-) -> PairBlock:
-    times, n_values = cells.times, data.n_values
-    ours, theirs = (sum_by(said, times, n_values) for said in (cells.left, cells.right))
+    pair: tuple[int, int], cell: IndexArray, n_values: int, weights: FloatArray | None
+) -> PairBlock | None:
+    """Return the sums of two annotators from the cell of each unit in their table, (G,)."""
+    width = n_values + 1
+    times = np.bincount(cell, minlength=width**2)
+    left, right = np.divmod(np.arange(width**2), width)
+    # Units in other cells were not rated by both.
+    place = np.flatnonzero((times > 0) & (left < n_values) & (right < n_values))
+    if not len(place):
+        return None
+    left, right, amount = left[place], right[place], times[place].astype(np.float64)
+    ours, theirs = (sum_by(said, amount, n_values) for said in (left, right))
     if weights is None:
-        agreeing = (cells.left == cells.right).astype(np.float64)
-        met = theirs[cells.left] + ours[cells.right]
+        agreeing = (left == right).astype(np.float64)
+        met = theirs[left] + ours[right]
         chance = ours @ theirs
     else:
-        agreeing = weights[cells.left, cells.right]
+        agreeing = weights[left, right]
         met_left = weights @ theirs
-        met = met_left[cells.left] + (ours @ weights)[cells.right]
+        met = met_left[left] + (ours @ weights)[right]
         chance = ours @ met_left
-    pair = np.zeros(len(times), np.int64)
-    inside = np.stack([np.ones(len(times)), agreeing, met])
-    whole = np.array([[times.sum()], [times @ agreeing], [chance]])
-    left = whole - inside
-    left[2] += agreeing
+    row = np.zeros(len(place), np.int64)
+    inside = np.stack([np.ones(len(place)), agreeing, met])
+    whole = np.array([[amount.sum()], [amount @ agreeing], [chance]])
+    rest = whole - inside
+    rest[2] += agreeing
 
     def by_cluster(amounts: FloatArray) -> FloatArray:
-        everywhere = np.zeros((len(amounts), cells.n_cells))
-        everywhere[:, cells.place] = amounts
+        everywhere = np.zeros((len(amounts), len(times)))
+        everywhere[:, place] = amounts
         # Row by row, so that the row stays in the cache.
-        return np.stack([row.take(cells.cell) for row in everywhere])
+        return np.stack([row.take(cell) for row in everywhere])
 
     return PairBlock(
-        first=np.array([cells.first], np.int32),
-        second=np.array([cells.second], np.int32),
-        pair=pair,
-        times=times,
+        first=np.array(pair[:1], np.int32),
+        second=np.array(pair[1:], np.int32),
+        pair=row,
+        times=amount,
         whole=whole,
-        left=left,
+        left=rest,
         by_cluster=by_cluster,
-        moved=_moved(whole, pair, inside),
+        moved=_moved(whole, row, inside),
         independent=np.ones(1, np.bool_),
     )
 

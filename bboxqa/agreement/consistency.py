@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from math import inf, isnan, nan
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -316,18 +315,8 @@ FORMS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
 _INTRACLASS_ROUNDING = 1e-13
 
 
-class _MeanSquares(msgspec.Struct, frozen=True):
-    """Mean squares of N units and k annotators, by the names of Shrout and Fleiss."""
-
-    n_units: int
-    n_annotators: int
-    between: float
-    within: float
-    annotators: float
-    error: float
-
-
-def _mean_squares(table: FloatArray) -> _MeanSquares:
+def _mean_squares(table: FloatArray) -> tuple[float, float, float, float]:
+    """Return the mean squares between and within units, of annotators, and of the rest."""
     n_units, n_annotators = table.shape
     centred = centred_columns(table)
     of_units = centred.mean(1)
@@ -337,9 +326,7 @@ def _mean_squares(table: FloatArray) -> _MeanSquares:
     annotators = n_units * float(((shifted.mean(0) - shifted.mean()) ** 2).sum())
     if between <= _INTRACLASS_ROUNDING * (between + error):
         between = 0.0
-    return _MeanSquares(
-        n_units,
-        n_annotators,
+    return (
         between / (n_units - 1),
         (annotators + error) / (n_units * (n_annotators - 1)),
         annotators / (n_annotators - 1),
@@ -350,47 +337,6 @@ def _mean_squares(table: FloatArray) -> _MeanSquares:
 def _ratio(above: float, *below: float) -> float:
     total = sum(below)
     return above / total if total > _INTRACLASS_ROUNDING * sum(map(abs, below)) else nan
-
-
-def _against(squares: _MeanSquares, noise: float) -> tuple[float, float]:
-    signal = squares.between - noise
-    return (
-        _ratio(signal, squares.between, (squares.n_annotators - 1) * noise),
-        _ratio(signal, squares.between),
-    )
-
-
-def _random_annotators(squares: _MeanSquares, factor: float) -> tuple[float, float]:
-    """Return the correlations for random annotators, with their noise times a factor."""
-    n, k = squares.n_units, squares.n_annotators
-    signal = n * (squares.between - factor * squares.error)
-    one = factor * (k * squares.annotators + (k * n - k - n) * squares.error)
-    mean = factor * (squares.annotators - squares.error)
-    total = n * squares.between
-    return _ratio(signal, total, one), _ratio(signal, total, mean)
-
-
-def _freedom_of_random(squares: _MeanSquares, value: float) -> float:
-    n, k = squares.n_units, squares.n_annotators
-    if squares.annotators == squares.error == 0:
-        # Without noise both bounds equal the value.
-        return float((n - 1) * (k - 1))
-    of_annotators = k * value * squares.annotators
-    of_error = (n * (1 + (k - 1) * value) - k * value) * squares.error
-    return _ratio(
-        (k - 1) * (n - 1) * (of_annotators + of_error) ** 2, (n - 1) * of_annotators**2, of_error**2
-    )
-
-
-def _estimates(
-    values: tuple[float, float], lower: tuple[float, float], upper: tuple[float, float], status: str
-) -> list[Estimate]:
-    return [
-        Estimate(nan, status=NO_SPREAD)
-        if isnan(value)
-        else Estimate(value, (low, high), status=status)
-        for value, low, high in zip(values, lower, upper, strict=True)
-    ]
 
 
 def intraclass_correlations(scores: NDArray[Any]) -> Mapping[str, Estimate]:
@@ -435,27 +381,39 @@ def intraclass_correlations(scores: NDArray[Any]) -> Mapping[str, Estimate]:
     n, k = table.shape
     if min(n, k) < 2:
         return {name: Estimate(nan, status=TOO_FEW) for name in FORMS}
-    squares = _mean_squares(table)
+    between, within, annotators, error = _mean_squares(table)
+
+    def against(noise: float) -> tuple[float, float]:
+        """Return the correlations of one rating and of the mean, with this noise."""
+        signal = between - noise
+        return _ratio(signal, between, (k - 1) * noise), _ratio(signal, between)
+
+    def random(factor: float) -> tuple[float, float]:
+        """Return those for random annotators, with their noise times a factor."""
+        signal, total = n * (between - factor * error), n * between
+        one = factor * (k * annotators + (k * n - k - n) * error)
+        mean = factor * (annotators - error)
+        return _ratio(signal, total, one), _ratio(signal, total, mean)
+
     low, high = f_quantiles(n - 1, n * (k - 1))
-    first = _estimates(
-        _against(squares, squares.within),
-        _against(squares, high * squares.within),
-        _against(squares, low * squares.within),
-        status,
-    )
-    values = _random_annotators(squares, 1.0)
-    low, high = f_quantiles(n - 1, _freedom_of_random(squares, values[0]))
+    first = [against(factor * within) for factor in (1.0, high, low)]
+    value = random(1.0)[0]
+    # Without noise both bounds equal the value.
+    freedom = float((n - 1) * (k - 1))
+    if annotators or error:
+        of_annotators = k * value * annotators
+        of_error = (n * (1 + (k - 1) * value) - k * value) * error
+        squares = (n - 1) * of_annotators**2, of_error**2
+        freedom = _ratio((k - 1) * (n - 1) * (of_annotators + of_error) ** 2, *squares)
+    low, high = f_quantiles(n - 1, freedom)
     # A negative value leaves few degrees of freedom, and the bound would be below the value.
-    low = low if low <= 1 else nan
-    second = _estimates(
-        values, _random_annotators(squares, high), _random_annotators(squares, low), status
-    )
+    second = [random(factor) for factor in (1.0, high, low if low <= 1 else nan)]
     low, high = f_quantiles(n - 1, (n - 1) * (k - 1))
-    third = _estimates(
-        _against(squares, squares.error),
-        _against(squares, high * squares.error),
-        _against(squares, low * squares.error),
-        status,
-    )
-    ordered = [*zip(first, second, third, strict=True)]
-    return dict(zip(FORMS, [*ordered[0], *ordered[1]], strict=True))
+    third = [against(factor * error) for factor in (1.0, high, low)]
+    found = []
+    for place in (0, 1):
+        for bounds in (first, second, third):
+            value, low, high = (each[place] for each in bounds)
+            known = Estimate(value, (low, high), status=status)
+            found.append(Estimate(nan, status=NO_SPREAD) if isnan(value) else known)
+    return dict(zip(FORMS, found, strict=True))
