@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import (
     BoolArray,
     IndexArray,
-    connected_components,
+    component_of_each,
     distinct,
     run_starts,
 )
@@ -113,11 +113,7 @@ def components(annotations: Annotations, pairs: CandidatePairs) -> tuple[IndexAr
 
     A component in which no annotator appears twice can be one unit. There is at least one pair.
     """
-    home = np.arange(len(annotations))
-    component = connected_components(pairs.left, pairs.right)
-    home[pairs.left] = component
-    home[pairs.right] = component
-    del component
+    home = component_of_each(len(annotations), pairs.left, pairs.right)
     order = np.lexsort((annotations.annotator, home))
     twice = np.diff(home[order]) == 0
     twice &= np.diff(annotations.annotator[order]) == 0

@@ -3,9 +3,8 @@
 import numpy as np
 
 from bboxqa.core.arrays import (
-    BoolArray,
     IndexArray,
-    connected_components,
+    component_of_each,
     distinct,
     rows,
     run_starts,
@@ -41,14 +40,16 @@ def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePai
     (U,) int64
         Objects are numbered in the order of their first units.
     """
-    home = np.arange(len(units))
     size = np.bincount(units.unit, minlength=len(units))
-    unit = units.unit[near.left], units.unit[near.right]
-    apart = np.flatnonzero((unit[0] != unit[1]) & _fits(annotations, units, size, *unit))
-    first, second = unit[0][apart], unit[1][apart]
-    component = connected_components(first, second)
-    home[first] = component
-    home[second] = component
+    one, other = units.unit[near.left], units.unit[near.right]
+    # Two units together have at most one annotation per author of the image.
+    image = annotations.image
+    starts = run_starts(image.astype(np.int64) * (1 << 31) + annotations.annotator)
+    n_authors = np.bincount(image[starts], minlength=int(image.max(initial=0)) + 1)
+    fits = size[one] + size[other] <= n_authors[units.image[one]]
+    apart = np.flatnonzero((one != other) & fits)
+    first, second = one[apart], other[apart]
+    home = component_of_each(len(units), first, second)
     # A component in which no annotator appears twice is one object.
     order = np.lexsort((annotations.annotator, home[units.unit]))
     author, place = annotations.annotator[order], home[units.unit][order]
@@ -57,17 +58,6 @@ def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePai
     home[hard] = np.flatnonzero(hard)
     _join(home, annotations, units, near.take(apart[hard[first]]))
     return np.unique(home, return_inverse=True)[1].astype(np.int64, copy=False)
-
-
-def _fits(
-    annotations: Annotations, units: UnitTable, size: IndexArray, a: IndexArray, b: IndexArray
-) -> BoolArray:
-    """Return whether two units together have at most one annotation per author of the image."""
-    image = annotations.image
-    starts = run_starts(image.astype(np.int64) * (1 << 31) + annotations.annotator)
-    n_authors = np.bincount(image[starts], minlength=int(image.max(initial=0)) + 1)
-    fits: BoolArray = size[a] + size[b] <= n_authors[units.image[a]]
-    return fits
 
 
 def _join(
@@ -82,7 +72,14 @@ def _join(
     ):
         authors[one] = authors.get(one, 0) | 1 << author
     members = {one: [one] for one in authors}
-    ordered = pairs.take(_order(annotations, units, nodes, pairs))
+    # By descending similarity, then by the shapes of pairs and their units'.
+    rank = np.zeros(len(annotations), np.int64)
+    rank[nodes] = drawn_ranks(annotations, nodes) + 1
+    of_unit = sum_by(unit, rank, len(units))
+    keys = []
+    for value in (of_unit[unit], rank):
+        keys += [*np.sort([value[pairs.left], value[pairs.right]], axis=0)[::-1]]
+    ordered = pairs.take(np.lexsort((*keys, -np.rint(pairs.similarity * _STEPS))))
     of = {one: one for one in authors}
     ends = unit[ordered.left].tolist(), unit[ordered.right].tolist()
     for one, other in zip(*ends, strict=True):
@@ -93,20 +90,6 @@ def _join(
         members[a] += members.pop(b)
         of |= dict.fromkeys(members[a], a)
     home[list(of)] = list(of.values())
-
-
-def _order(
-    annotations: Annotations, units: UnitTable, nodes: IndexArray, pairs: CandidatePairs
-) -> IndexArray:
-    """Return the order of pairs by descending similarity, then by their shapes and their units'."""
-    rank = np.zeros(len(annotations), np.int64)
-    rank[nodes] = drawn_ranks(annotations, nodes) + 1
-    of_unit = sum_by(units.unit, rank, len(units))
-    keys = []
-    for value in (of_unit[units.unit], rank):
-        left, right = value[pairs.left], value[pairs.right]
-        keys += [np.maximum(left, right), np.minimum(left, right)]
-    return np.lexsort((*keys, -np.rint(pairs.similarity * _STEPS)))
 
 
 def without_repetitions(
@@ -129,32 +112,12 @@ def without_repetitions(
     own : CandidatePairs
         The pairs of annotations by one annotator that match.
     """
-    pairs = own.take(_candidates(annotations, home, near, own))
-    if not len(pairs):
-        return home
     size = np.bincount(home)
-    into = _joined(annotations, home, pairs)
-    touched = np.flatnonzero(np.isin(into[home], into[home[pairs.left]]))
-    rank = drawn_ranks(annotations, touched)
-    author, root = annotations.annotator[touched], into[home[touched]]
-    # Of the boxes of an annotator, the one that matches more of the others stays.
-    order = np.lexsort((rank, -size[home[touched]], author, root))
-    again = np.ones(len(touched), np.bool_)
-    again[order[run_starts(root[order] * (int(author.max()) + 1) + author[order])]] = False
-    result = into[home]
-    result[touched[again]] = len(size) + np.arange(again.sum())
-    return np.unique(result, return_inverse=True)[1].astype(np.int64, copy=False)
-
-
-def _candidates(
-    annotations: Annotations, home: IndexArray, near: CandidatePairs, own: CandidatePairs
-) -> IndexArray:
-    """Return the pairs of one annotator that may join two objects that others drew as well."""
-    size = np.bincount(home)
+    # Pairs of one annotator that may join two objects that others drew as well.
     one, other = home[own.left], home[own.right]
     several = np.flatnonzero((size[one] > 1) & (size[other] > 1))
     if not len(several):
-        return several
+        return home
     one, other = one[several], other[several]
     key = np.minimum(one, other) * len(size) + np.maximum(one, other)
     author = annotations.annotator[own.left[several]]
@@ -166,8 +129,20 @@ def _candidates(
     pair = np.repeat(np.arange(len(key)), np.diff(offsets))
     others = (annotations.annotator[side[order[place]]] for side in (near.left, near.right))
     by_others = np.logical_and(*(each != author[pair] for each in others))
-    linked = np.bincount(pair[by_others], minlength=len(key)) > 0
-    return several[linked]
+    pairs = own.take(several[np.bincount(pair[by_others], minlength=len(key)) > 0])
+    if not len(pairs):
+        return home
+    into = _joined(annotations, home, pairs)
+    touched = np.flatnonzero(np.isin(into[home], into[home[pairs.left]]))
+    rank = drawn_ranks(annotations, touched)
+    author, root = annotations.annotator[touched], into[home[touched]]
+    # Of the boxes of an annotator, the one that matches more of the others stays.
+    order = np.lexsort((rank, -size[home[touched]], author, root))
+    again = np.ones(len(touched), np.bool_)
+    again[order[run_starts(root[order] * (int(author.max()) + 1) + author[order])]] = False
+    result = into[home]
+    result[touched[again]] = len(size) + np.arange(again.sum())
+    return np.unique(result, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
 def _joined(annotations: Annotations, home: IndexArray, pairs: CandidatePairs) -> IndexArray:

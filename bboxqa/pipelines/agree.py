@@ -19,7 +19,7 @@ from bboxqa.agreement.objects import (
     threshold_intervals,
 )
 from bboxqa.agreement.resampling import few_images_note
-from bboxqa.core.arrays import IndexArray, Progress, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray, Progress, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.text import count, first_few, joined, names_in_words, one_line
@@ -217,12 +217,14 @@ def agree_with(
     several = data.assigned.sum(1)
     greedy = bool((several > 2).any()) and matchers.matcher(settings.matcher).by_order
     counted = count_sequentially(part, settings, greedy=greedy, progress=progress)
-    chance = not_measured(part, settings)
     if with_chance:
         chance = chance_existence(part, settings, progress=progress)
+    else:
+        chance = not_measured(part, settings)
     measured = measured_thresholds(part, settings, counted, chance, progress)
     thresholds = tuple(map(result_of, measured))
-    thresholds = with_all_asked(thresholds, data, counted, settings)
+    if data.unlisted is not None:
+        thresholds = with_all_asked(thresholds, data, data.unlisted, counted, settings)
     if data.repeats is not None:
         thresholds = with_repeats(thresholds, data, settings, data.repeats, progress=progress)
     result = AgreementResult(
@@ -239,7 +241,7 @@ def agree_with(
         reading=data.reading,
         notes=(
             *data.headlines,
-            *all_asked_notes(data, thresholds),
+            *(() if data.unlisted is None else all_asked_notes(data, data.unlisted, thresholds)),
             *data.notes,
             *notes_of(data, part, settings, counted.counts, thresholds[0]),
         ),
@@ -325,7 +327,9 @@ def notes_of(
         yield from repeat_notes(result, result.repeats)
 
 
-def all_asked_notes(data: Dataset, thresholds: tuple[ThresholdResult, ...]) -> Iterator[str]:
+def all_asked_notes(
+    data: Dataset, unlisted: BoolArray, thresholds: tuple[ThresholdResult, ...]
+) -> Iterator[str]:
     """Yield the number of images that do not list who was asked, and figures if all were."""
     for part in thresholds:
         figures = [
@@ -339,7 +343,9 @@ def all_asked_notes(data: Dataset, thresholds: tuple[ThresholdResult, ...]) -> I
         ]
         if not figures:
             continue
-        names = [data.image_names[each] for each in np.flatnonzero(partly_annotated(data))]
+        names = [
+            data.image_names[each] for each in np.flatnonzero(partly_annotated(data, unlisted))
+        ]
         number = Counter(map(str.casefold, names))
         unlike = sorted((e for e in names if number[e.casefold()] > 1), key=str.casefold)
         hint = f". {count(len(unlike), 'name')} differ only by upper and lower case, such as "

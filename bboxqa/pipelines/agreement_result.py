@@ -157,6 +157,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
 
 # With more boxes, or outlines, the story takes longer than the figures and is made on request only.
 _QUICK, _QUICK_OUTLINES = 100_000, 10_000
+_ADVICE = "Look for repeated annotations with: bboxqa validate"
 
 
 def why_slow(images: ImagePart) -> str:
@@ -172,7 +173,8 @@ def tell(images: ImagePart, progress: Progress | None, result: MeasuredAgreement
     """Return sentences on what lowers agreement at the first threshold: who, what and where."""
     from bboxqa.pipelines.diagnosis.story import told_story
 
-    _refuse_crowds(images)
+    if crowded := too_crowded(images):
+        raise DatasetError([crowded], _ADVICE)
     return told_story(images, result, progress=progress)
 
 
@@ -180,13 +182,9 @@ def examine(images: ImagePart, progress: Progress | None, result: MeasuredAgreem
     """Return the story, the tables, the suggested threshold and the objects to review."""
     from bboxqa.pipelines.diagnosis.story import diagnosed
 
-    _refuse_crowds(images)
-    return diagnosed(images, result, progress=progress)
-
-
-def _refuse_crowds(images: ImagePart) -> None:
     if crowded := too_crowded(images):
-        raise DatasetError([crowded], "Look for repeated annotations with: bboxqa validate")
+        raise DatasetError([crowded], _ADVICE)
+    return diagnosed(images, result, progress=progress)
 
 
 # Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,

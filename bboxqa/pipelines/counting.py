@@ -378,18 +378,17 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
 _MOST_CELLS = 100
 
 
-def partly_annotated(data: Dataset) -> BoolArray:
+def partly_annotated(data: Dataset, unlisted: BoolArray) -> BoolArray:
     """Return (I,) bool: images that only some annotated, without a list of who was asked."""
     result = np.zeros(len(data.image_names), np.bool_)
-    if data.unlisted is not None:
-        result[data.annotations.image[~data.annotations.iscrowd]] = True
-        result &= data.unlisted & ~data.assigned.all(1)
-    return result
+    result[data.annotations.image[~data.annotations.iscrowd]] = True
+    return result & unlisted & ~data.assigned.all(1)
 
 
 def with_all_asked(
     results: tuple[ThresholdResult, ...],
     data: Dataset,
+    unlisted: BoolArray,
     counted: AgreementCounts,
     settings: AgreeSettings,
 ) -> tuple[ThresholdResult, ...]:
@@ -398,13 +397,11 @@ def with_all_asked(
     They are NaN where that changes nothing. The matched units are kept; in images of one annotator,
     each annotation is a unit.
     """
-    is_small = len(data.annotator_names) <= _MOST_CELLS
-    if data.unlisted is None or settings.missing == "ignore" or not is_small:
-        return results
-    if not partly_annotated(data).any():
+    is_large = len(data.annotator_names) > _MOST_CELLS
+    if is_large or settings.missing == "ignore" or not partly_annotated(data, unlisted).any():
         return results
     annotations = replace(data.annotations, segmentation=None, keypoints=None, rotated_box=None)
-    assigned = data.assigned | data.unlisted[:, None]
+    assigned = data.assigned | unlisted[:, None]
     kept = np.flatnonzero(~annotations.iscrowd & (assigned.sum(1) >= 2)[annotations.image])
     annotations = annotations.take(kept)
     is_matched = (data.assigned.sum(1) >= 2)[annotations.image]
