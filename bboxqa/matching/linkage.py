@@ -15,8 +15,6 @@ from bboxqa.core.arrays import (
     run_starts,
 )
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.keypoints import Keypoints
-from bboxqa.model.masks import Segmentations
 from bboxqa.model.units import CandidatePairs
 
 __all__ = ["drawn_ranks"]
@@ -66,32 +64,27 @@ def _changes(keys: list[NDArray[Any]], order: IndexArray) -> BoolArray:
 
 def _shape_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
     """Return the ranks of rotated boxes, outlines and key points by their numbers, (K,)."""
-    shapes: list[list[Any]] = []
-    if annotations.rotated_box is not None:
-        shapes.append(annotations.rotated_box[nodes].tolist())
-    if annotations.segmentation is not None:
-        shapes.append([_outline(annotations.segmentation, node) for node in nodes.tolist()])
-    if annotations.keypoints is not None:
-        shapes.append([_joints(annotations.keypoints, node) for node in nodes.tolist()])
     ranks = np.zeros(len(nodes), np.int64)
-    if not shapes:
+    turned, outlines, points = (
+        annotations.rotated_box, annotations.segmentation, annotations.keypoints
+    )  # fmt: skip
+    if turned is None and outlines is None and points is None:
         return ranks
-    keys = list(zip(*shapes, strict=True))
+    keys = []
+    for node in nodes.tolist():
+        key: list[Any] = [] if turned is None else [turned[node].tolist()]
+        if outlines is not None:
+            rings = [ring.tolist() for ring in outlines.rings(node)]
+            key += [int(outlines.kind[node]), rings, outlines.rle(node)["counts"]]
+        if points is not None:
+            held = slice(int(points.start[node]), int(points.stop[node]))
+            area = float(np.nan_to_num(points.area[node], nan=-1.0))
+            key += [points.xy[held].tolist(), points.visibility[held].tolist(), area]
+        keys.append(key)
     order = sorted(range(len(keys)), key=keys.__getitem__)
     for before, after in pairwise(order):
         ranks[after] = ranks[before] + (keys[before] != keys[after])
     return ranks
-
-
-def _outline(outlines: Segmentations, node: int) -> tuple[int, list[Any], bytes]:
-    rings = [ring.tolist() for ring in outlines.rings(node)]
-    return int(outlines.kind[node]), rings, outlines.rle(node)["counts"]
-
-
-def _joints(keypoints: Keypoints, node: int) -> tuple[list[Any], list[int], float]:
-    held = slice(int(keypoints.start[node]), int(keypoints.stop[node]))
-    area = float(np.nan_to_num(keypoints.area[node], nan=-1.0))
-    return keypoints.xy[held].tolist(), keypoints.visibility[held].tolist(), area
 
 
 def author_ranks(annotations: Annotations) -> IndexArray:
@@ -203,11 +196,8 @@ def _join_in_order(
     rank: IndexArray,
     authors: list[int],
 ) -> list[int]:
-    """Join units along links in order, unless an annotator would appear twice.
-
-    Returns the unit of each node, which is named by its smallest node. Links of equal annotations
-    come first, then those of higher weight; ties are broken by rank.
-    """
+    """Return the unit of each node, joined along links in order: its smallest node."""
+    # Links of equal annotations come first, then those of higher weight; ties are broken by rank.
     low, high = np.sort([rank[left], rank[right]], axis=0)
     order = np.lexsort((high, low, -weight, low != high))
     home = list(range(len(authors)))

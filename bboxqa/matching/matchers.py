@@ -1,14 +1,13 @@
 """Matchers by name, and the units that they make from pairs."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, IntArray, blocks, distinct, radix_order, run_starts
+from bboxqa.core.arrays import IndexArray, IntArray, blocks, distinct, run_starts
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import lookup
 from bboxqa.matching.assignment import assign
@@ -62,12 +61,14 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
     # The annotator who joined each unit last, to tell whether the current annotator is in the unit.
     newest = np.full(len(annotations), -1)
     rank = author_ranks(annotations)
-    for group in _groups(rank, pairs):
+    later = rank[pairs.right]
+    order = np.lexsort((rank[pairs.left], later))
+    for group in np.split(order, run_starts(later[order])[1:]):
         open_pairs = group
         while len(open_pairs):
             earlier = rank[pairs.left[open_pairs[0]]]
             n_step = bisect_right(open_pairs, earlier, key=lambda pair: rank[pairs.left[pair]])
-            step = _rows(open_pairs[:n_step])
+            step = open_pairs[:n_step]
             left, right = pairs.left[step], pairs.right[step]
             chosen = assign(left, right, weight[step], partial(drawn_ranks, annotations))
             left, right = left[chosen], right[chosen]
@@ -79,32 +80,6 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
             left, right = pairs.left[open_pairs], pairs.right[open_pairs]
             open_pairs = open_pairs[~placed[right] & (newest[first[left]] != annotator[right])]
     return first
-
-
-def _groups(rank: IndexArray, pairs: CandidatePairs) -> Iterator[IndexArray]:
-    """Yield the pairs of each later annotator, sorted by the earlier one."""
-    if len(pairs) == 0:
-        return
-    n_ranks = int(rank.max()) + 1
-    if n_ranks == 2:
-        yield np.arange(len(pairs))
-        return
-    key = rank[pairs.right] * n_ranks
-    for part in blocks(len(pairs)):
-        key[part] += rank[pairs.left[part]]
-    order = radix_order(key, n_ranks * n_ranks)
-    key = key[order] // n_ranks
-    starts = run_starts(key)
-    del key
-    for start, stop in pairwise([*starts.tolist(), len(order)]):
-        yield order[start:stop]
-
-
-def _rows(index: IndexArray) -> IndexArray | slice:
-    """Return a slice for consecutive rows, as a view takes no memory even for millions of pairs."""
-    n = len(index)
-    whole = index[-1] - index[0] == n - 1 and (index[1:] > index[:-1]).all()
-    return slice(int(index[0]), int(index[0]) + n) if whole else index
 
 
 def auto(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
