@@ -16,10 +16,9 @@ from bboxqa.agreement.levels import (
     midranks,
     pairable_marginal,
     pairwise_distances,
-    value_pairs,
 )
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.agreement.unit_counts import UnitCounts, unit_counts
+from bboxqa.agreement.unit_counts import UnitCounts, unit_counts, value_pairs
 from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray, rows, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count

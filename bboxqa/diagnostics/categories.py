@@ -7,11 +7,16 @@ import numpy as np
 
 from bboxqa.agreement.estimators import table_of
 from bboxqa.agreement.intervals import drawn_intervals, n_nonzero
-from bboxqa.agreement.levels import ValuePairs, value_pairs
 from bboxqa.agreement.nominal import binary_alpha, coincidence_tables, nominal_alpha, value_sums
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import has_meaning, values_without_meaning
-from bboxqa.agreement.unit_counts import UnitCounts, coincidences_of, unit_counts
+from bboxqa.agreement.unit_counts import (
+    UnitCounts,
+    ValuePairs,
+    coincidences_of,
+    unit_counts,
+    value_pairs,
+)
 from bboxqa.core.arrays import (
     FloatArray,
     FrozenArrays,
