@@ -179,11 +179,6 @@ def values_without_meaning(marginal: FloatArray) -> BoolArray:
     return np.append(drawn & (drawn.sum() == 1), False)
 
 
-def reason_without_meaning(drawn: FloatArray) -> str:
-    """Return why alpha has no meaning; empty if it has one."""
-    return "" if has_meaning(drawn) else ONE_CATEGORY
-
-
 Intervals = dict[str, FloatArray]
 """Low, high and shift of each figure, (1, 3), and of "categories", (K, 3)."""
 

@@ -11,7 +11,6 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     Steps,
-    blocks,
     distinct,
     pairs_within,
     radix_order,
@@ -230,22 +229,20 @@ def _compare(
     part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
     comparison = similarity.prepare(part, options)
     lowest = options.iou_threshold - TOLERANCE
-
-    def reaching(left: IndexArray, right: IndexArray, iou: FloatArray) -> Found:
-        keep = np.flatnonzero(iou >= lowest)
-        return left[keep], right[keep], iou[keep]
-
     measure = comparison.limit or comparison.compare
     found, n_found = [], 0
-    for pair in neighbours(part.annotations, comparison.bounds):
-        found.append(reaching(*pair, measure(*pair)))
-        n_found += len(found[-1][0])
+    for left, right in neighbours(part.annotations, comparison.bounds):
+        iou = measure(left, right)
+        keep = np.flatnonzero(iou >= lowest)
+        found.append((left[keep], right[keep], iou[keep]))
+        n_found += len(keep)
         if n_found > _MEMORY // _PAIR_BYTES:
             raise _crowded(part, found, options.iou_threshold)
     if comparison.limit is not None and found:
         left, right, _ = _joined(found)
         iou = comparison.compare(left, right)
-        found = [reaching(left[rows], right[rows], iou[rows]) for rows in blocks(len(iou))]
+        keep = np.flatnonzero(iou >= lowest)
+        found = [(left[keep], right[keep], iou[keep])]
         del left, right, iou
     for left, right, _ in found:
         np.add(left, start, out=left)

@@ -15,7 +15,7 @@ from bboxqa.agreement.object_counts import ObjectSums
 from bboxqa.agreement.objects import (
     Intervals,
     ThresholdSums,
-    reason_without_meaning,
+    has_meaning,
     threshold_intervals,
 )
 from bboxqa.agreement.resampling import few_images_note
@@ -447,9 +447,7 @@ def _row(
     if settings.bootstrap and n_groups > 1:
         clusters = np.arange(n_groups)
         intervals = threshold_intervals([sums], clusters, settings.bootstrap, settings.seed)[0]
-    if settings.missing == "category" and reason_without_meaning(
-        value_sums(sums.coincidences)[0][:-1]
-    ):
+    if not has_meaning(value_sums(sums.coincidences)[0][:-1], settings.missing):
         figures["pooled"] = nan
     row: dict[str, Any] = {}
     for name, kind in FIGURES.items():

@@ -20,7 +20,7 @@ from bboxqa.agreement.nominal import (
     value_sums,
 )
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.agreement.objects import mean_of, reason_without_meaning, values_without_meaning
+from bboxqa.agreement.objects import ONE_CATEGORY, has_meaning, mean_of, values_without_meaning
 from bboxqa.agreement.resampling import (
     covering_intervals,
     expanded_interval,
@@ -350,7 +350,7 @@ def _side(
     status = pooled.status if isnan(pooled.value) else OK
     per_category, _ = alpha_per_category(counted)
     if missing == "category":
-        status = reason_without_meaning(marginal[:-1]) or OK if status == OK else status
+        status = ONE_CATEGORY if status == OK and not has_meaning(marginal[:-1]) else status
         per_category[values_without_meaning(marginal)] = nan
     value = pooled.value if status == OK else nan
     figures = {

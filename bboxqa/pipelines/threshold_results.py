@@ -16,15 +16,16 @@ from bboxqa.agreement.nominal import (
 )
 from bboxqa.agreement.object_counts import ObjectCounts, ObjectSums
 from bboxqa.agreement.objects import (
+    ONE_CATEGORY,
     Intervals,
     ThresholdSums,
     alpha_costs,
     category_f1_intervals,
     f1_costs,
+    has_meaning,
     largest_share,
     mean_of,
     pair_f1_intervals,
-    reason_without_meaning,
     threshold_intervals,
     values_without_meaning,
 )
@@ -141,8 +142,8 @@ def _pair_table(of: MeasuredThreshold) -> Table:
     first, second, alpha, n_units = alpha_per_pair(counts)
     pair, value = np.divmod(counts.pair_value, counts.n_values)
     places = np.searchsorted(counts.unit_pair, pair[value < counts.n_values - 1])
-    has_meaning = np.bincount(places, minlength=len(alpha)) != 1
-    alpha, status = _with_meaning(alpha, has_meaning | (of.settings.missing == "ignore"))
+    several = np.bincount(places, minlength=len(alpha)) != 1
+    alpha, status = _with_meaning(alpha, several | (of.settings.missing == "ignore"))
     shared = data.assigned.sum(1) >= 2
     if len(objects.pair) == 1 and data.assigned[shared].any(0).sum() == 2:
         # A single pair has the interval of all annotators.
@@ -178,11 +179,11 @@ def _object_columns(
     }
 
 
-def _with_meaning(alpha: FloatArray, has_meaning: BoolArray) -> tuple[FloatArray, Categorical]:
+def _with_meaning(alpha: FloatArray, is_meant: BoolArray) -> tuple[FloatArray, Categorical]:
     """Return alpha, NaN where it has no meaning, and the reasons for NaN."""
-    code = np.where(np.isnan(alpha), 1, 2 * ~has_meaning)
+    code = np.where(np.isnan(alpha), 1, 2 * ~is_meant)
     return (
-        np.where(has_meaning, alpha, np.nan),
+        np.where(is_meant, alpha, np.nan),
         Categorical(code.astype(np.int32), ("ok", _UNDEFINED, _NO_MEANING)),
     )
 
@@ -252,8 +253,8 @@ def measured_thresholds(
                 chance=chance.sums[place],
             )
         )
-        reason = reason_without_meaning(value_sums(found)[0][:-1])
-        reasons.append("" if is_ignored else reason)
+        is_meant = has_meaning(value_sums(found)[0][:-1], settings.missing)
+        reasons.append("" if is_meant else ONE_CATEGORY)
     clusters = np.flatnonzero((part.data.assigned.sum(1) >= 2) & ~(left_empty & skipped))
     intervals: list[Intervals] = [{}] * len(sums)
     if settings.bootstrap and len(clusters) > 1:
