@@ -43,20 +43,6 @@ def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
     return not ((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any()
 
 
-def _cell_blocks(
-    data: ReliabilityData, n_annotators: int, weights: FloatArray | None
-) -> Iterator[PairBlock]:
-    """Yield the sums of each two annotators who share a unit, sorted; each unit is a cluster."""
-    drawn = data.counted
-    codes = np.full((n_annotators, data.n_groups), data.n_values, np.int64)
-    codes[data.annotator[drawn], data.group[data.unit[drawn]]] = data.value[drawn]
-    for pair in combinations(range(n_annotators), 2):
-        ours, theirs = codes[list(pair)]
-        cell = ours * (data.n_values + 1) + theirs
-        if found := _block_of_cells(pair, cell, data.n_values, weights):
-            yield found
-
-
 # Cells of tables in memory at a time.
 _CHUNK = 1 << 22
 
@@ -85,7 +71,14 @@ def cohen_pairs(
            and weighted kappa, Psychological Bulletin 72(5), doi:10.1037/h0028106.
     """
     if prefers_cells(data, n_annotators):
-        blocks = _cell_blocks(data, n_annotators, weights)
+        drawn = data.counted
+        codes = np.full((n_annotators, data.n_groups), data.n_values, np.int64)
+        codes[data.annotator[drawn], data.group[data.unit[drawn]]] = data.value[drawn]
+        each = (
+            _block_of_cells(pair, codes[list(pair)], data.n_values, weights)
+            for pair in combinations(range(n_annotators), 2)
+        )
+        blocks = (block for block in each if block is not None)
     else:
         chunks = answer_chunks(data, n_annotators)
         blocks = (_label_block(answers, weights) for answers in chunks)
@@ -163,10 +156,11 @@ def _label_block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
 
 
 def _block_of_cells(
-    pair: tuple[int, int], cell: IndexArray, n_values: int, weights: FloatArray | None
+    pair: tuple[int, int], codes: IndexArray, n_values: int, weights: FloatArray | None
 ) -> PairBlock | None:
-    """Return the sums of two annotators from the cell of each unit in their table, (G,)."""
+    """Return the sums of two annotators from the codes of units, (2, G), each a cluster."""
     width = n_values + 1
+    cell = codes[0] * width + codes[1]
     times = np.bincount(cell, minlength=width**2)
     left, right = np.divmod(np.arange(width**2), width)
     # Units in other cells were not rated by both.

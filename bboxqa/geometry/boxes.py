@@ -112,7 +112,11 @@ def rotated_iou(left: FloatArray, right: FloatArray) -> FloatArray:
     """
     frame, other = _ordered(left, right)
     areas = left[:, 2] * left[:, 3], right[:, 2] * right[:, 3]
-    intersection = np.clip(_intersection(frame, other), 0, np.minimum(*areas))
+    x, y = _corners_in(frame, other)
+    shared = np.zeros(len(frame))
+    for begin, end in ((0, 1), (1, 2), (2, 3), (3, 0)):
+        shared += _under_edge(x[begin], y[begin], x[end], y[end], frame[:, 2] / 2, frame[:, 3] / 2)
+    intersection = np.clip(shared, 0, np.minimum(*areas))
     union = areas[0] + areas[1] - intersection
     result = np.zeros(len(left))
     np.divide(intersection, union, out=result, where=np.minimum(*areas) > 0)
@@ -130,17 +134,6 @@ def _ordered(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArra
         is_equal &= one == two
     swap = is_swapped[:, None]
     return np.where(swap, right, left), np.where(swap, left, right)
-
-
-def _intersection(frame: FloatArray, other: FloatArray) -> FloatArray:
-    """Return the areas of intersections."""
-    half_width, half_height = frame[:, 2] / 2, frame[:, 3] / 2
-    x, y = _corners_in(frame, other)
-    area = np.zeros(len(frame))
-    for begin in range(4):
-        end = (begin + 1) % 4
-        area += _under_edge(x[begin], y[begin], x[end], y[end], half_width, half_height)
-    return area
 
 
 def _corners_in(frame: FloatArray, other: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
