@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,9 +16,6 @@ from bboxqa.formats.measured import Measured, measured
 from bboxqa.formats.records import ID_KEYS, AnnotationFile, Category, Image, ReadSettings
 from bboxqa.model.annotations import Source
 
-if TYPE_CHECKING:
-    from bboxqa.model.findings import Spot
-
 STOPPING = ("T001", "T002", "T008", "T010", "T061")
 Record = dict[str, Any]
 
@@ -30,29 +27,6 @@ class Where(NamedTuple):
     """The file inside the source; "" if the source is a single file."""
     at: str | int
     """A JSON pointer, or a line counted from 1."""
-
-
-class ToolDefect(msgspec.Struct, frozen=True):
-    """A defect in a record of the tool's own format."""
-
-    code: str
-    """The code of a rule of family T."""
-    message: str
-    where: Where
-    row: int = -1
-    """The index of the annotation made from the record; -1 if there is none."""
-    cause: str = ""
-    """What defects of one cause share, where messages hold values."""
-
-
-class OwnPlace(msgspec.Struct, frozen=True):
-    """A location in the user's own file."""
-
-    file: str
-    pointer: str
-    """The JSON pointer; "" where locations are lines."""
-    spot: "Spot"
-    excerpt: str
 
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

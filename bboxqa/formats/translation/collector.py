@@ -14,7 +14,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.column_builder import ColumnsBuilder
-from bboxqa.formats.document import Record, ToolDefect, Where
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     WRITTEN_ANGLE,
@@ -38,6 +38,19 @@ SIDES = ("width", "height")
 _WINDOW, _FEW = 1 << 13, 256
 # Keys that no format has.
 _OF_TOOLS = ("session", WRITTEN_ANGLE)
+
+
+class ToolDefect(msgspec.Struct, frozen=True):
+    """A defect in a record of the tool's own format."""
+
+    code: str
+    """The code of a rule of family T."""
+    message: str
+    where: Where
+    row: int = -1
+    """The index of the annotation made from the record; -1 if there is none."""
+    cause: str = ""
+    """What defects of one cause share, where messages hold values."""
 
 
 class BrokenTextError(DatasetError):

@@ -16,11 +16,9 @@ from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import count
 from bboxqa.formats.document import (
     STOPPING,
-    OwnPlace,
     RawDocument,
     Record,
     Section,
-    ToolDefect,
     Where,
     problems_of,
 )
@@ -37,7 +35,14 @@ from bboxqa.formats.records import (
 )
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import members_of, size_and_digest
-from bboxqa.formats.translation.collector import Boxes, BrokenTextError, Collector, Part, Translate
+from bboxqa.formats.translation.collector import (
+    Boxes,
+    BrokenTextError,
+    Collector,
+    Part,
+    ToolDefect,
+    Translate,
+)
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Spot
 from bboxqa.model.table import FilePlaces, ShownIds, joined_ids, place_in_words
@@ -52,6 +57,16 @@ _NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _ADVICE = "Export it again; the file may be cut off."
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding a text raises that is no JSON."""
+
+
+class OwnPlace(msgspec.Struct, frozen=True):
+    """A location in the user's own file."""
+
+    file: str
+    pointer: str
+    """The JSON pointer; "" where locations are lines."""
+    spot: Spot
+    excerpt: str
 
 
 class ToolOrigin:
