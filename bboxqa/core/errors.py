@@ -188,26 +188,24 @@ def _people(options: re.Match[str]) -> str:
 
 def _argument(option: re.Match[str]) -> str:
     name, value = (*filter(None, option.groups()), "")[:2]
-    argument = f"{_NAMES.get(name, name.replace('-', '_'))}={_FLAGS.get(name) or _literal(value)}"
-    if name not in _OF_READING:
-        return argument
-    return f"bboxqa.reading({argument}{'' if value else '…'})"
-
-
-def _literal(value: str) -> str:
-    """Return the value of an option as Python writes it."""
-    if re.fullmatch(r"\d+x\d+", value):
-        return f"({value.replace('x', ', ')})"
-    if "=" in value:
+    literal = value if re.fullmatch(r"[\d.]*|'.*'", value) else f'"{value}"'
+    if name in _FLAGS:
+        literal = _FLAGS[name]
+    elif re.fullmatch(r"\d+x\d+", value):
+        literal = f"({value.replace('x', ', ')})"
+    elif "=" in value:
         pairs = (part.split("=", 1) for part in value.strip("',…").split(",") if "=" in part)
-        items = ", ".join(
+        items = (
             f'"{key}": ' + (each if re.fullmatch(r"0?\.\d+", each) else f'"{each}"')
             for key, each in pairs
         )
-        return f"{{{items}}}"
-    if "," in value:
-        return f"[{value.replace(',', ', ')}]"
-    return value if re.fullmatch(r"[\d.]*|'.*'", value) else f'"{value}"'
+        literal = f"{{{', '.join(items)}}}"
+    elif "," in value:
+        literal = f"[{value.replace(',', ', ')}]"
+    argument = f"{_NAMES.get(name, name.replace('-', '_'))}={literal}"
+    if name not in _OF_READING:
+        return argument
+    return f"bboxqa.reading({argument}{'' if value else '…'})"
 
 
 def in_python_words(function: Callable[_P, _R]) -> Callable[_P, _R]:

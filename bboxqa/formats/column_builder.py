@@ -20,9 +20,8 @@ from bboxqa.formats.columns import (
     Rings,
     Rles,
     Rotations,
-    Scores,
     Segments,
-    Tracks,
+    Values,
 )
 from bboxqa.formats.raw_values import (
     MARK_KEYS,
@@ -71,13 +70,13 @@ _PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
     "rles": (Rles, {"row": ("i8", 0), "size": ("i8", 2), "total": ("i8", 0), "area": ("i8", 0),
                     "bounds": ("f8", 4), "compressed": ("?", 0), "problem": ("i4", 0)}),
     "keypoints": (Keypoints, {"row": ("i8", 0), "n_numbers": ("i8", 0), "numbers": ("f8", 0)}),
-    "scores": (Scores, {"row": ("i8", 0), "value": ("f8", 0)}),
+    "scores": (Values, {"row": ("i8", 0), "value": ("f8", 0)}),
     "segments": (Segments, {"row": ("i8", 0), "place": ("i8", 0), "id": ("i8", 0),
                             "category_id": ("i8", 0), "area": ("f8", 0), "iscrowd": ("i1", 0),
                             "bbox": ("f8", 4)}),
     "rotations": (Rotations, {"row": ("i8", 0), "n_numbers": ("i8", 0),
                               "values": ("f8", MOST_NUMBERS), "angle": ("f8", 0)}),
-    "tracks": (Tracks, {"row": ("i8", 0), "code": ("i8", 0)}),
+    "tracks": (Values, {"row": ("i8", 0), "value": ("i8", 0)}),
 }  # fmt: skip
 
 
@@ -321,7 +320,8 @@ class ColumnsBuilder:
         if WRITTEN_ANGLE in records.keys:
             written = enumerate(records[WRITTEN_ANGLE])
             angles |= {row: degrees(value) for row, value in written if value is not MISSING}
-        self._add_rotations(numbers, angles)
+        if numbers or angles:
+            self._add_rotations(numbers, angles)
 
     def _add_rotations(self, numbers: dict[int, list[float]], angles: dict[int, float]) -> None:
         """Add boxes of five or eight numbers, and angles other than 0."""
@@ -451,7 +451,7 @@ class ColumnsBuilder:
             if type(track) in (int, str) and track != "":
                 rows.append(row)
                 codes.append(names.setdefault(str(track), len(names)))
-        self._grow_part("tracks", row=self.n + np.array(rows, np.int64), code=codes)
+        self._grow_part("tracks", row=self.n + np.array(rows, np.int64), value=codes)
 
     def _add_segments(self, column: Sequence[Any]) -> None:
         places: list[tuple[int, int]] = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, IntArray
 
@@ -148,13 +149,13 @@ class Keypoints(msgspec.Struct, frozen=True, eq=False, dict=True):
         return found
 
 
-class Scores(msgspec.Struct, frozen=True, eq=False):
-    """Annotations with a score, as in results of detectors."""
+class Values(msgspec.Struct, frozen=True, eq=False):
+    """Annotations that have a value, such as a score."""
 
     row: IndexArray
     """(D,) int64."""
-    value: FloatArray
-    """(D,) float64. NaN where the score is not a finite number."""
+    value: NDArray[Any]
+    """(D,)."""
 
 
 class Segments(msgspec.Struct, frozen=True, eq=False):
@@ -188,15 +189,6 @@ class Rotations(msgspec.Struct, frozen=True, eq=False):
     """(Q,) float64. The angle given next to the box, as written; NaN without one."""
 
 
-class Tracks(msgspec.Struct, frozen=True, eq=False):
-    """Annotations that belong to a track."""
-
-    row: IndexArray
-    """(T,) int64."""
-    code: IndexArray
-    """(T,) int64. The track, as an index into `track_names`."""
-
-
 class Columns(msgspec.Struct, frozen=True, eq=False):
     """The annotations of a file, valid or not, in its order."""
 
@@ -225,10 +217,12 @@ class Columns(msgspec.Struct, frozen=True, eq=False):
     rings: Rings
     rles: Rles
     keypoints: Keypoints
-    scores: Scores
+    scores: Values
+    """float64. NaN where the score of a detector is not a finite number."""
     segments: Segments
     rotations: Rotations
-    tracks: Tracks
+    tracks: Values
+    """int64. Indices into `track_names`."""
     track_names: tuple[str, ...]
     annotator: dict[str, IntArray]
     """dict of str to (N,) int32. By annotator key, indices into `annotator_names`; -1 where the key

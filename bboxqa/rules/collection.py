@@ -329,7 +329,7 @@ def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: 
         for row, name in enumerate(images.texts("file_name"))
     ]
     video = np.append(np.unique(videos, return_inverse=True)[1], -1)[document.image[rows]]
-    keys = np.stack([columns.tracks.code, document.once(authorship).author[rows], video], 1)
+    keys = np.stack([columns.tracks.value, document.once(authorship).author[rows], video], 1)
     track = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     category, image = document.category[rows], document.image[rows]
     first = layout.first_equal([track, image])
@@ -339,7 +339,7 @@ def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: 
     most = keys[order[run_starts(keys[order, 0])], 1][track]
 
     def says(place: int) -> str:
-        name = shortened(columns.track_names[columns.tracks.code[place]])
+        name = shortened(columns.track_names[columns.tracks.value[place]])
         if is_category:
             own, usual = (_category(document, int(each[place])) for each in (category, most))
             return f"category is {own}, but {usual} in most images of track {name}"

@@ -84,11 +84,9 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
     all of these are listed.
     """
-    text, source = _text_of(path, options)
-    document = read_bytes(text, str(path), options)
-    if begins_with_results(text):
+    document, source = _document_of(path, options)
+    if begins_with_results(document.text):
         return _results_file(document, path, options, source)
-    _check_text(document, path)
     _check_lists(document, path, ("images", "categories") if options.tables else LISTS)
     problems: list[str] = []
     images = _converted("images", document, image_type(options.keys), problems)
@@ -108,20 +106,35 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     return replace(file, sample=_sample(document.text))
 
 
-def _text_of(path: Path, options: ReadSettings) -> tuple[bytes, Source]:
+def _document_of(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
+    """Read a document; refuse one that is not JSON in UTF-8."""
     if (packed := _packed(path)) is not None:
-        given = size_and_digest(path, digest=options.digest)
-        return packed.read(), Source(str(path), *given)
-    with named_errors(path, "a COCO JSON file"):
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise DatasetError(
-                [f"{path}: is a pipe or a device; expected a file"], "Write it to a file first."
-            )
-        text = read_whole(path)
-    if not text:
-        raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
-    digest = blake2b(text).hexdigest() if options.digest else None
-    return text, Source(str(path), len(text), digest)
+        text, source = (
+            packed.read(),
+            Source(str(path), *size_and_digest(path, digest=options.digest)),
+        )
+    else:
+        with named_errors(path, "a COCO JSON file"):
+            if path.exists() and not path.is_file() and not path.is_dir():
+                problem = f"{path}: is a pipe or a device; expected a file"
+                raise DatasetError([problem], "Write it to a file first.")
+            text = read_whole(path)
+        if not text:
+            raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
+        digest = blake2b(text).hexdigest() if options.digest else None
+        source = Source(str(path), len(text), digest)
+    document = read_bytes(text, str(path), options)
+    broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
+    if document.trailing is not None:
+        broken.append(f"not JSON at byte {document.trailing:,}: extra data")
+    if document.not_utf8 is not None:
+        broken.append(f"byte {document.not_utf8:,} is not UTF-8")
+    elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:
+        broken.append(f"is {document.encoding}; expected UTF-8")
+    if broken:
+        problems = [f"{path}: {each}" for each in broken]
+        raise DatasetError(problems, files=[path] * len(problems))
+    return document, source
 
 
 def _loaded(text: bytes) -> Any:
@@ -144,20 +157,6 @@ def _annotations_in(document: RawDocument) -> Iterator[list[Any]]:
         records = _loaded(text)
         of_segments = [each["segments_info"] for each in records if "segments_info" in each]
         yield [*chain.from_iterable(of_segments)] or records
-
-
-def _check_text(document: RawDocument, path: Path) -> None:
-    """Refuse a document that is not JSON in UTF-8."""
-    broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
-    if document.trailing is not None:
-        broken.append(f"not JSON at byte {document.trailing:,}: extra data")
-    if document.not_utf8 is not None:
-        broken.append(f"byte {document.not_utf8:,} is not UTF-8")
-    elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:
-        broken.append(f"is {document.encoding}; expected UTF-8")
-    if broken:
-        problems = [f"{document.name}: {each}" for each in broken]
-        raise DatasetError(problems, files=[path] * len(problems))
 
 
 def _check_lists(document: RawDocument, path: Path, needed: Sequence[str]) -> None:
@@ -337,8 +336,8 @@ def _sample(text: bytes) -> Columns:
 
 def read_results(path: Path, options: ReadSettings) -> AnnotationFile:
     """Return the results in a file; raises DatasetError if it is no list of them."""
-    text, source = _text_of(path, options)
-    return _results_file(read_bytes(text, str(path), options), path, options, source)
+    document, source = _document_of(path, options)
+    return _results_file(document, path, options, source)
 
 
 def _results_file(
@@ -351,7 +350,6 @@ def _results_file(
     DatasetError if the list is empty, if a score is not between 0 and 1, or if none reaches the
     lowest score.
     """
-    _check_text(document, path)
     if not isinstance(document.top, list):
         raise DatasetError([f"{path}: expected a list of COCO results"], files=[path])
     lacks_boxes = np.isin(document.annotations.kind["bbox"], (Kind.MISSING, Kind.NULL)).any()
