@@ -55,23 +55,22 @@ class JsonPlaces:
         raw = msgspec.Raw(self._text)
         begin, end = 0, len(self._text)
         for number, part in enumerate(parts):
+            place = tuple(parts[:number])
             try:
-                inside = self._items(tuple(parts[:number]), raw)
+                if place not in self._inside:
+                    while len(self._inside) > _KEPT:
+                        # The first entry is the document, which stays.
+                        del self._inside[list(self._inside)[1]]
+                    is_list = bytes(memoryview(raw)[:64]).lstrip()[:1] == b"["
+                    kind: Any = list[msgspec.Raw] if is_list else dict[str, msgspec.Raw]
+                    self._inside[place] = msgspec.json.decode(raw, type=kind)
+                inside = self._inside[place]
                 raw = inside[int(part) if isinstance(inside, list) else part]
             except (msgspec.DecodeError, UnicodeDecodeError, LookupError, ValueError):
                 return number, begin, end
             begin = _address(raw) - self._start
             end = begin + len(memoryview(raw))
         return len(parts), begin, end
-
-    def _items(self, parts: tuple[str, ...], raw: msgspec.Raw) -> Any:
-        if parts not in self._inside:
-            while len(self._inside) > _KEPT:
-                # The first entry is the document, which stays.
-                del self._inside[list(self._inside)[1]]
-            kind = list[msgspec.Raw] if bytes(memoryview(raw)[:64]).lstrip()[:1] == b"[" else None
-            self._inside[parts] = msgspec.json.decode(raw, type=kind or dict[str, msgspec.Raw])
-        return self._inside[parts]
 
 
 class Locator:
@@ -106,7 +105,14 @@ class Locator:
         if not rest:
             return Span(key, begin, stop)
         if self._places is None or self._places[0] != (begin, stop):
-            self._places = (begin, stop), JsonPlaces(_plain(reading.text[begin:stop]))
+            text = reading.text[begin:stop]
+            try:
+                msgspec.json.decode(text, type=msgspec.Raw)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                # A text of the same length that is JSON, in which values are where they are.
+                text = text.translate(_AS_BLANKS)
+                text = _NOT_PLAIN.sub(lambda found: b"1" * len(found[0]), text)
+            self._places = (begin, stop), JsonPlaces(text)
         n, start, end = self._places[1].find(rest)
         if n < len(rest):
             return None
@@ -150,15 +156,6 @@ class Locator:
             del self._windows[next(iter(self._windows))]
         _, begin, end = window.find([str(row - section.rows[known])])
         return start + begin - 1, start + end - 1
-
-
-def _plain(text: bytes) -> bytes:
-    """Return a text of the same length that is JSON, in which values are where they are."""
-    try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _NOT_PLAIN.sub(lambda found: b"1" * len(found[0]), text.translate(_AS_BLANKS))
-    return text
 
 
 def _key_before(text: bytes, start: int) -> int | None:
