@@ -16,7 +16,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import unknown_name
-from bboxqa.formats.coco.reader import COCO, begins_as_results, is_surely_coco
+from bboxqa.formats.coco.reader import COCO, is_surely_coco, packed_json
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import Format, Recognises, translated_format
 from bboxqa.formats.heads import (
@@ -214,8 +214,11 @@ def format_of(path: Path, choices: Choices = NO_CHOICES) -> Format:
 
 
 def is_results_list(path: Path, choices: Choices) -> bool:
-    """Return whether a file is a list of results by its beginning."""
-    return format_of(path, choices) is COCO and begins_as_results(path)
+    """Return whether COCO JSON, maybe in an archive, is a list of results by its beginning."""
+    if format_of(path, choices) is not COCO:
+        return False
+    packed = packed_json(path)
+    return begins_with_results(SourcePath.at(path).head if packed is None else packed.head())
 
 
 def document_of(path: Path, choices: Choices) -> RawDocument | None:

@@ -17,10 +17,10 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics import audit as places
 from bboxqa.diagnostics.audit import MISSING, SPURIOUS, Votes
 from bboxqa.formats.choices import choices_of, given
-from bboxqa.formats.coco.reader import COCO, begins_as_results, check_scores
+from bboxqa.formats.coco.reader import COCO, check_scores
 from bboxqa.formats.dataset.names import join_name
 from bboxqa.formats.dataset.reading import Predictions, Reading
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.yolo.reader import class_names
@@ -95,7 +95,7 @@ def audit_files(
         not isinstance(labels, Dataset) and path.is_file()
         and format_of(path, reading.choices) is COCO
         # Maybe without scores, which is refused.
-        and (begins_as_results(path) or LIST.match(SourcePath.at(path).head))
+        and (is_results_list(path, reading.choices) or LIST.match(SourcePath.at(path).head))
     ):  # fmt: skip
         # The ids of results are those of the labels.
         model = Predictions(path, 0.0)

@@ -108,7 +108,7 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
 
 def _document_of(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
     """Read a document; refuse one that is not JSON in UTF-8."""
-    if (packed := _packed(path)) is not None:
+    if (packed := packed_json(path)) is not None:
         text, source = (
             packed.read(),
             Source(str(path), *size_and_digest(path, digest=options.digest)),
@@ -232,7 +232,7 @@ def _is_like(head: bytes) -> bool:
     return found is not None or begins_with_results(plain)
 
 
-def _packed(path: Path) -> Member | None:
+def packed_json(path: Path) -> Member | None:
     """Return the COCO JSON of an archive, or of a path into one; None of other files."""
     source = SourcePath.at(path)
     if not source.is_packed:
@@ -244,14 +244,8 @@ def _packed(path: Path) -> Member | None:
     return None if is_json and not found else only_file(path, found, "COCO JSON")
 
 
-def begins_as_results(path: Path) -> bool:
-    """Return whether COCO JSON, maybe in an archive, is a list of results."""
-    packed = _packed(path)
-    return begins_with_results(SourcePath.at(path).head if packed is None else packed.head())
-
-
 def _document(path: Path, settings: ReadSettings) -> RawDocument:
-    packed = _packed(path)
+    packed = packed_json(path)
     if packed is None:
         return read_path(path, settings)
     reading = read_bytes(packed.read(), packed.shown, settings)
