@@ -1,5 +1,6 @@
 """Converting annotation records of any kind to columns, window by window."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -352,8 +353,8 @@ class ColumnsBuilder:
         rows = np.flatnonzero(crowd == 1).tolist()
         if rows and "attributes" in records.keys:
             said, outlines = records["attributes"], records["segmentation"]
-            single = (row for row in rows if are_of_cvat(said[row]) and _is_mask(outlines[row]))
-            self.single_crowds.update(self.n + row for row in single)
+            masks = (row for row in rows if _is_like(outlines[row], dict, rb"\{"))
+            self.single_crowds.update(self.n + row for row in masks if are_of_cvat(said[row]))
 
     def _add_outlines(self, records: Window) -> None:
         column, outlines = records["segmentation"], records["segmentation"]
@@ -397,7 +398,7 @@ class ColumnsBuilder:
         values = records["keypoints"]
         if not records.types("bbox") <= {list}:
             for row, box in enumerate(records["bbox"]):
-                if box in (MISSING, None) and _is_filled(values[row]):
+                if box in (MISSING, None) and _is_like(values[row], list, rb"\[\s*[^\s\]]"):
                     self.point_rows.add(self.n + row)
         if msgspec.Raw in records.types("keypoints"):
             return
@@ -531,16 +532,11 @@ def _whole(column: Sequence[Any]) -> IndexArray:
     return np.array([v if type(v) is int and 0 <= v < 1 << 63 else -1 for v in column], np.int64)
 
 
-def _is_filled(value: object) -> bool:
+def _is_like(value: object, kind: type, pattern: bytes) -> bool:
+    """Return whether a value is a filled list or object; the pattern applies to undecoded text."""
     if isinstance(value, msgspec.Raw):
-        return bytes(memoryview(value)[:1]) == b"[" and bytes(memoryview(value)[1:]).strip() != b"]"
-    return isinstance(value, list) and bool(value)
-
-
-def _is_mask(outline: object) -> bool:
-    if isinstance(outline, msgspec.Raw):
-        return bytes(memoryview(outline)[:1]) == b"{"
-    return isinstance(outline, dict)
+        return re.match(pattern, memoryview(value)) is not None
+    return isinstance(value, kind) and bool(value)
 
 
 def are_of_cvat(attributes: object) -> bool:

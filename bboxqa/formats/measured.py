@@ -78,28 +78,20 @@ def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
     return boxes
 
 
-def quadrilaterals(columns: Columns) -> tuple[IndexArray, FloatArray]:
-    """Return the annotations whose outline has four corners, and these, (K, 4, 2).
-
-    The outline is one ring, which may be closed by a fifth point.
-    """
-    rings = columns.rings
-    n_rings = np.bincount(rings.row, minlength=len(columns))
-    first, n_points = rings.offsets[:-1], np.diff(rings.offsets)
-    alone = (n_rings[rings.row] == 1) & (rings.n_numbers % 2 == 0)
-    closed = np.flatnonzero(alone & (n_points == _FIVE))
-    is_closed = (rings.xy[first[closed]] == rings.xy[first[closed] + 4]).all(1)
-    found = np.sort(np.concatenate([np.flatnonzero(alone & (n_points == 4)), closed[is_closed]]))
-    return rings.row[found], rings.xy[first[found][:, None] + np.arange(4)]
-
-
 def _rotated_columns(columns: Columns, bbox: FloatArray, turned: _Turned | None) -> RotatedColumns:
     """Return the rotated boxes of annotations; an outline, also upright, precedes an angle."""
     n = len(columns)
     box, form = upright(bbox), np.zeros(n, np.uint8)
     form[columns.rings.row] = form[columns.rles.row] = BoxForm.OTHER
-    quads, points = quadrilaterals(columns)
-    box[quads], is_rectangle = from_corners(points)
+    # Outlines of one ring of four corners, which may be closed by a fifth point.
+    rings = columns.rings
+    n_rings, first, n_points = np.bincount(rings.row), rings.offsets[:-1], np.diff(rings.offsets)
+    alone = (n_rings[rings.row] == 1) & (rings.n_numbers % 2 == 0)
+    closed = np.flatnonzero(alone & (n_points == _FIVE))
+    is_closed = (rings.xy[first[closed]] == rings.xy[first[closed] + 4]).all(1)
+    found = np.sort(np.concatenate([np.flatnonzero(alone & (n_points == 4)), closed[is_closed]]))
+    quads = rings.row[found]
+    box[quads], is_rectangle = from_corners(rings.xy[first[found][:, None] + np.arange(4)])
     form[quads] = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
     if turned is not None:
         box[turned.row], form[turned.row] = turned.box, turned.form

@@ -92,21 +92,17 @@ def _is_yolo(folder: SourcePath) -> bool:
 def _has_boxes(source: SourcePath, said: Mapping[str, str] = MappingProxyType({})) -> bool:
     """Return whether a table has columns of boxes; True for any if the user names its columns."""
     name, head = source.text_head
-    if not name.lower().endswith(TABLES) and not _is_rows(head):
-        return False
+    if not name.lower().endswith(TABLES):
+        # Rows may be JSON of no tool, as a list or in lines.
+        plain = plain_head(head)
+        may_be_rows = is_lines(plain) or LIST.match(plain) is not None
+        if not may_be_rows or kind_in("json", plain) is not None or begins_with_results(plain):
+            return False
     from bboxqa.formats.box_tables.columns import columns_of
     from bboxqa.formats.box_tables.reader import header_in
 
     header = header_in(source.members[0])
     return bool(header) and (bool(said) or not columns_of(header, {}).problem)
-
-
-def _is_rows(head: bytes) -> bool:
-    """Return whether JSON is rows of a table, as a list or in lines, and of no tool."""
-    plain = plain_head(head)
-    if kind_in("json", plain) is not None or begins_with_results(plain):
-        return False
-    return is_lines(plain) or LIST.match(plain) is not None
 
 
 def _of_kind(kind: str, suffix: str = ".json") -> LabelFolders:

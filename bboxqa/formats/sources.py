@@ -128,7 +128,7 @@ def sources_of(
 
 
 def _people_in(
-    path: SourcePath, files: Sequence[SourcePath], choices: Choices, *, may_be_clips: bool = False
+    path: SourcePath, files: Sequence[SourcePath], choices: Choices, *, may_be_clips: bool
 ) -> list[tuple[SourcePath, SourcePath]]:
     """Return the sources in a path, each with the folder or file of the person whose it is."""
     if len(files) == 1:
