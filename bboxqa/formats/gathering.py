@@ -62,7 +62,11 @@ def content_of(
         if file.lists is None:
             problem = f"{file.source.name}: is of a format whose records are not converted"
             raise DatasetError([problem])
-        records: Record = {**_tables(file), **file.lists}
+        records: Record = {**file.lists}
+        for name in ("images", "categories") if file.records == "results" else ():
+            # Those of another file.
+            tables = msgspec.to_builtins(getattr(file, name))
+            records[name] = [{k: v for k, v in each.items() if v is not None} for each in tables]
         records = _without_people(records, pseudonyms) if pseudonyms else records
         of_all = asked[0][0] if attribution.of_files and asked and asked[0] else ""
         found.add(file, used, names[author].tolist(), of_all, records)
@@ -196,8 +200,21 @@ class _Joined:
             self._apart.append((whole, labels[record["image_id"]]))
 
     def done(self) -> Content:
-        """Return the content, with unique ids."""
-        images, asked = self._with_asked()
+        """Return the content, with unique ids and the annotators asked about each image."""
+        data, asked, images = self._data, list[list[str]](), list(self._images.values())
+        places = {name: place for place, name in enumerate(data.image_names)}
+        for label, record in self._images.items():
+            for key in (*ASKED_KEYS, "annotator"):
+                record.pop(key, None)
+            place = places[label]
+            names = [data.annotator_names[each] for each in np.flatnonzero(data.assigned[place])]
+            asked.append(names if self._is_named else [])
+            if self._is_named and (data.unlisted is None or not data.unlisted[place]):
+                record["annotators"] = names
+            if not (record.get("width") and record.get("height")):
+                given = given_size(data.reading, image_name(record))
+                if given is not None:
+                    record["width"], record["height"] = given
         _number(images, anew=any("own_id" in each for each in images))
         categories = list(self._categories.values())
         _number(categories, anew=any("own_id" in each for each in categories))
@@ -215,7 +232,7 @@ class _Joined:
             # The ids that a tool shows are unique whole numbers.
             for each in annotations:
                 each["id"] = whole_number(each.pop("own_id"))
-        _number(annotations, anew=self._data.has_text_ids)
+        _number(annotations, anew=data.has_text_ids)
         numbers = counting(1 + max((each["id"] for each in annotations), default=0))
         apart = [
             {**record, "image_id": image_ids[label], "id": next(numbers)} if label else record
@@ -249,24 +266,6 @@ class _Joined:
             keys = first_few(sorted(self._left_out), _SHOWN)
             n = count(max(self._left_out.values()), "further image record")
             yield f"left out: {keys} of {n}, in which records of an image differ"
-
-    def _with_asked(self) -> tuple[list[Record], list[list[str]]]:
-        """Return the images, and the annotators asked about each image."""
-        data, asked = self._data, []
-        places = {name: place for place, name in enumerate(data.image_names)}
-        for label, record in self._images.items():
-            for key in (*ASKED_KEYS, "annotator"):
-                record.pop(key, None)
-            place = places[label]
-            names = [data.annotator_names[each] for each in np.flatnonzero(data.assigned[place])]
-            asked.append(names if self._is_named else [])
-            if self._is_named and (data.unlisted is None or not data.unlisted[place]):
-                record["annotators"] = names
-            if not (record.get("width") and record.get("height")):
-                given = given_size(data.reading, image_name(record))
-                if given is not None:
-                    record["width"], record["height"] = given
-        return list(self._images.values()), asked
 
 
 def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Record:
@@ -318,16 +317,6 @@ def _number(records: Sequence[Record], *, anew: bool) -> None:
     if anew or len({each["id"] for each in records}) < len(records):
         for each, number in zip(records, counting(1), strict=False):
             each["id"] = number
-
-
-def _tables(file: AnnotationFile) -> Record:
-    """Return the images and categories of a file of results, which are those of another file."""
-    names = ("images", "categories") if file.records == "results" else ()
-    records = {name: msgspec.to_builtins(getattr(file, name)) for name in names}
-    return {
-        name: [{key: each[key] for key in each if each[key] is not None} for each in of_name]
-        for name, of_name in records.items()
-    }
 
 
 def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
