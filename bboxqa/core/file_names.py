@@ -16,11 +16,11 @@ SPLIT = rf"(?:{SPLITS})(?:20\d\d)?"
 _PACKED = re.compile(
     r"(?<=.)(?:\.(?:json|jsonl|ndjson|xml|csv|tsv|txt|tar))?\.(?:zip|gz|tar|tgz)$", re.IGNORECASE
 )
-_WITH_SPLIT = re.compile(
-    r"(?:(?:instances|person_keypoints|captions|panoptic|stuff|labels|image_info|oidv6)[_-])?"
+# Compiled when first needed, which takes longer than importing this module.
+_WITH_SPLIT = (
+    r"(?i)(?:(?:instances|person_keypoints|captions|panoptic|stuff|labels|image_info|oidv6)[_-])?"
     rf"(?:(?:(?P<before>.+)[_. -])?(?P<last>{SPLITS})(?:20\d\d)?(?:-annotations-bbox)?"
-    rf"|(?P<first>{SPLITS})(?:20\d\d)?[_. -](?P<after>.+))",
-    re.IGNORECASE,
+    rf"|(?P<first>{SPLITS})(?:20\d\d)?[_. -](?P<after>.+))"
 )
 _OF_CVAT = re.compile(r"(?<=.)_(?:annotations|dataset)_\d{4}(?:_\d\d){5}_.+")
 _SAME = {"training": "train", "valid": "val", "validation": "val", "testing": "test"}
@@ -116,7 +116,7 @@ def split_in(name: str) -> tuple[str, str] | None:
     >>> split_in("oidv6-train-annotations-bbox"), split_in("test_bob")
     (('', 'train'), ('bob', 'test'))
     """
-    found = _WITH_SPLIT.fullmatch(name)
+    found = re.fullmatch(_WITH_SPLIT, name)
     if found is None:
         return None
     split = (found["last"] or found["first"]).lower()

@@ -188,9 +188,9 @@ _PATTERNS = {
     kind: (pattern, [] if re.search(rb"\||\(\?!", pattern) else re.findall(rb'"\w+"', pattern))
     for kind, _, pattern, *_ in _SIGNATURES
 }
-TEXT = re.compile(rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff|\0{0,3}[\s\0]*[\[{]")
-"""Byte order marks, and the first character of JSON in each encoding."""
-_ELEMENT = re.compile(rb"<(?:\?xml|!--|!doctype|[a-z])", re.IGNORECASE)
+# Byte order marks, and the first character of JSON in each encoding.
+_TEXT_HEAD = rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff|\0{0,3}[\s\0]*[\[{]"
+_ELEMENT = rb"(?i)<(?:\?xml|!--|!doctype|[a-z])"
 _CONTROL = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
 # Text has hardly any control characters; in binary content they are as frequent as other bytes.
 _MOST_CONTROL = 0.02
@@ -245,7 +245,7 @@ def kind_in(group: str, head: bytes) -> str | None:
     return next((kind for kind in of_group if _is_like(kind, plain)), None)
 
 
-_NEXT_LINE = re.compile(rb"\n(?=[ \t\r]*\{)")
+_NEXT_LINE = rb"\n(?=[ \t\r]*\{)"
 
 
 def is_lines(head: bytes) -> bool:
@@ -266,7 +266,7 @@ def is_lines(head: bytes) -> bool:
 
 def as_list(text: bytes) -> bytes:
     """Return JSON Lines as a list, in which each byte is one place later; other text as it is."""
-    return b"[" + _NEXT_LINE.sub(b",", text) + b"]" if is_lines(text[:HEAD]) else text
+    return b"[" + re.sub(_NEXT_LINE, b",", text) + b"]" if is_lines(text[:HEAD]) else text
 
 
 def kind_of(head: bytes) -> str | None:
@@ -282,9 +282,9 @@ def kind_of(head: bytes) -> str | None:
     if found := kind_in(_BYTES, head):
         return found
     plain = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if _ELEMENT.match(plain):
+    if re.match(_ELEMENT, plain):
         return kind_in(_XML, plain)
-    if TEXT.match(head):
+    if re.match(_TEXT_HEAD, head):
         return None
     n_control = len(head) - len(head.translate(None, _CONTROL))
     return "binary" if n_control > _MOST_CONTROL * len(head) else None
@@ -304,20 +304,18 @@ def absence_of(head: bytes) -> str:
     return "is a Git LFS pointer; its content is fetched by: git lfs pull" if is_pointer else ""
 
 
-IS_COCO = re.compile(rb'\s*\{.*"(?:images|annotations|categories)"\s*:\s*\[\s*[{\]]', re.DOTALL)
+IS_COCO = rb'(?s)\s*\{.*"(?:images|annotations|categories)"\s*:\s*\[\s*[{\]]'
 """The beginning of COCO JSON, for commands that read tables only."""
 LOOKED_AT = 1 << 16
 """Bytes read at either end of a file to recognise COCO, whose lists begin there."""
-_LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)')
+_LISTS = rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)'
 # A list of results: the content of the first record, one level deep.
 _OF_RECORD = rb"(?:[^{}]|\{[^{}]*\})*?"
 _RESULTS_LIST = rb"(?:\xef\xbb\xbf)?\s*\[\s*\{" + (
     rb"(?=%b\"image_id\"\s*:)(?=%b\"(?:score|caption)\"\s*:)" % (_OF_RECORD, _OF_RECORD)
 )
-_ANY_KEY = re.compile(
-    rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmentation|keypoints)"'
-)
-_SOMETHING = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]")
+_ANY_KEY = rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmentation|keypoints)"'
+_SOMETHING = rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]"
 
 
 def is_without_coco(head: bytes, end: bytes = b"") -> bool:
@@ -331,8 +329,8 @@ def is_without_coco(head: bytes, end: bytes = b"") -> bool:
     >>> is_without_coco(b'{"line": 1}'), is_without_coco(b'{"images": []}'), is_without_coco(b"{")
     (True, False, False)
     """
-    is_text = _SOMETHING.match(head) is not None and b"\0" not in head
-    return is_text and not _ANY_KEY.search(head + end)
+    is_text = re.match(_SOMETHING, head) is not None and b"\0" not in head
+    return is_text and not re.search(_ANY_KEY, head + end)
 
 
 def is_coco(name: str, end: bytes) -> bool:
@@ -342,7 +340,7 @@ def is_coco(name: str, end: bytes) -> bool:
     So does a file that is cut off or in UTF-16, so that `validate` reports the defect.
     """
     text = end.replace(b"\0", b"")
-    is_known = _LISTS.search(text) is not None or re.match(_RESULTS_LIST, text) is not None
+    is_known = re.search(_LISTS, text) is not None or re.match(_RESULTS_LIST, text) is not None
     return is_known and not name.lower().endswith(".fixed.json")
 
 

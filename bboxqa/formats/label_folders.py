@@ -17,22 +17,22 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.source import SourcePath
 
 _Found = TypeVar("_Found")
-_OF_LABELS = re.compile(r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?", re.IGNORECASE)
-OF_CONTENT = rf"{_OF_LABELS.pattern}|images|jpegimages|data|obj_.*_data"
+# Patterns without regard to case, which are compiled where there are folders.
+_OF_LABELS = r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?"
+OF_CONTENT = rf"{_OF_LABELS}|images|jpegimages|data|obj_.*_data"
 OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
-INSIDE = re.compile(rf"{OF_CONTENT}|{SPLIT}", re.IGNORECASE)
+INSIDE = rf"(?i){OF_CONTENT}|{SPLIT}"
 """Names of folders that belong to the data set of their parent folder."""
 _OF_OTHERS = (".csv", ".gz", ".json", ".md", ".parquet", ".py", ".xml", ".zip")
 LOOKED_AT = 5000
 _DEPTH, _SAMPLE = 6, 8
 # CVAT writes train.txt, and FiftyOne images.txt.
-LISTS = re.compile(rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt", re.IGNORECASE)
-_NO_LABELS = re.compile(
-    rf"{LISTS.pattern}|(?:readme(?:\.\w+)?|license|requirements|notes|logs?|(?:predefined_)?classes"
-    r"|labels|labelmap|info|results|(?:file|image)_?list)\.txt",
-    re.IGNORECASE,
+LISTS = rf"(?:{SPLIT}|(?:trainval|default|images)(?:20\d\d)?)\.txt"
+_NO_LABELS = (
+    rf"{LISTS}|(?:readme(?:\.\w+)?|license|requirements|notes|logs?|(?:predefined_)?classes"
+    r"|labels|labelmap|info|results|(?:file|image)_?list)\.txt"
 )
-_PLACES = re.compile(rf"{OF_CONTENT}|exports?", re.IGNORECASE)
+_PLACES = rf"(?i){OF_CONTENT}|exports?"
 """Folders whose names do not belong to image names."""
 _FOLDERS = 4
 _SUFFIXES = (".png", ".tif", ".tiff", ".bmp", ".gif", ".pgm")
@@ -42,7 +42,7 @@ OF_MASKS = r"masks?|segmentation(?:class|object)(?:png)?"
 def is_label_name(name: str) -> bool:
     """Return whether a file may be a label file, by its name."""
     last = name.rpartition("/")[2]
-    return last.lower().endswith(".txt") and _NO_LABELS.fullmatch(last) is None
+    return last.lower().endswith(".txt") and not re.fullmatch(_NO_LABELS, last, re.IGNORECASE)
 
 
 def holds_labels(member: Member, is_label: Callable[[bytes], bool]) -> bool:
@@ -53,7 +53,7 @@ def holds_labels(member: Member, is_label: Callable[[bytes], bool]) -> bool:
     if is_label_name(member.name) or not member.name.lower().endswith(".txt"):
         return member.name.lower().endswith(".txt")
     text, folder = as_utf8(member.head()).strip(), member.folder.rpartition("/")[2]
-    return is_label(text) if text else _OF_LABELS.fullmatch(folder) is not None
+    return is_label(text) if text else bool(re.fullmatch(_OF_LABELS, folder, re.IGNORECASE))
 
 
 class LabelFolders(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class LabelFolders(msgspec.Struct, frozen=True):
         may_be_empty = has_labels is None and self.may_be_empty
         if has_labels or (may_be_empty and self._are_named(folder.names.files)):
             return True
-        known = (each for each in folder.folders if INSIDE.fullmatch(each.name))
+        known = (each for each in folder.folders if re.fullmatch(INSIDE, each.name))
         return any(self._holds_labels(each, strict=not is_marked) for each in known)
 
     def folders_in_parts(self, folder: SourcePath) -> list[SourcePath]:
@@ -173,7 +173,7 @@ def place_of(name: str) -> str:
 def _place_of_folder(name: str) -> str:
     """Return the prefix of the places of all images of a folder."""
     folders = name.split("/")
-    known = [place for place, each in enumerate(folders) if _PLACES.fullmatch(each)]
+    known = [place for place, each in enumerate(folders) if re.fullmatch(_PLACES, each)]
     if known:
         before, behind = folders[: known[-1]], folders[known[-1] + 1 :]
         split = [each for each in before[-1:] if is_split(each)]

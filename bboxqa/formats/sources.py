@@ -1,6 +1,7 @@
 """What paths hold: the sources that a command reads, and by whom each is if files are people."""
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -200,7 +201,7 @@ def people_in_paths(files: Sequence[Path]) -> set[str]:
     return {
         part
         for part in parts
-        if "@" in part or (len(files) > 1 and not is_split(part) and not INSIDE.fullmatch(part))
+        if "@" in part or (len(files) > 1 and not is_split(part) and not re.fullmatch(INSIDE, part))
     }
 
 

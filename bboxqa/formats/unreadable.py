@@ -94,7 +94,7 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
 
 
 # A single letter may be a drive of Windows.
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.IGNORECASE)
+_ADDRESS = r"(?i)([a-z][a-z0-9+.-]+):/+(.+)"
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 # Kinds of text that have no other mark.
 _SUFFIXES = {".yaml": "YAML", ".yml": "YAML"}
@@ -112,7 +112,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     """
     refuse_address(path)
     head, kind = SourcePath.at(path).head, foreign_kind(path)
-    if kind is None and table and IS_COCO.match(head):
+    if kind is None and table and re.match(IS_COCO, head):
         kind = "COCO"
     if kind is None or (table and kind in _READ_AS_TABLES):
         return
@@ -136,7 +136,7 @@ def _header_of(head: bytes) -> list[str]:
 
 def refuse_address(path: Path) -> None:
     """Refuse a URL, which as a path has lost a slash, with advice. Raises DatasetError."""
-    address = _ADDRESS.fullmatch(str(path))
+    address = re.fullmatch(_ADDRESS, str(path))
     if address is not None and not path.exists():
         problem = f"{address[1]}://{address[2]}: is an address; expected a file"
         raise DatasetError([problem], "Download it first.")
@@ -172,7 +172,7 @@ def foreign_kind(path: Path) -> str | None:
             return kind
     if (kind := kind_of(head)) is not None:
         return kind
-    if is_lines(head) or (suffix in (".jsonl", ".ndjson") and not IS_COCO.match(head)):
+    if is_lines(head) or (suffix in (".jsonl", ".ndjson") and not re.match(IS_COCO, head)):
         return kind_in("json", head) or ("table" if _header_of(head) else None)
     is_cells = suffix in (".csv", ".tsv") and head.lstrip(_BLANK)[:1] not in (b"", b"[", b"{")
     return "table" if is_cells else _SUFFIXES.get(suffix) if head else None

@@ -110,7 +110,7 @@ def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """
     # A name that is a folder of the format, such as labels, would be taken for it.
     plain = filter(None, names)
-    parts = {e: _escaped(e) if INSIDE.fullmatch(e) else _safe_part(e) for e in plain}
+    parts = {e: _escaped(e) if re.fullmatch(INSIDE, e) else _safe_part(e) for e in plain}
     unique = safe_paths(parts.values())
     return {"": ()} | {name: (unique[part][0],) for name, part in parts.items()}
 

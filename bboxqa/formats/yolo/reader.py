@@ -90,7 +90,7 @@ def translate(path: Path, into: Collector) -> None:
         described += _described(folder.direct_members)
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
-        if label_folders.LISTS.fullmatch(each.name.rpartition("/")[2]):
+        if re.fullmatch(label_folders.LISTS, each.name.rpartition("/")[2], re.IGNORECASE):
             lines = each.text().decode("utf-8", "replace").splitlines()
             paths = [e for line in lines if is_picture(e := line.strip().replace("\\", "/"))]
             # Paths lead from the folder of the list, or from that of the source.
