@@ -1,18 +1,17 @@
 """Joining files to one data set: images by file name, categories by name; who was asked; notes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, distinct, find
+from bboxqa.core.arrays import BoolArray, IndexArray, distinct, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, in_natural_order, one_line
-from bboxqa.formats.dataset.merge import Rows, merge
+from bboxqa.formats.dataset.merge import Joined, Rows, merge
 from bboxqa.formats.dataset.names import (
     join_advice,
     left_out_by,
@@ -45,32 +44,6 @@ _SHOWN = 3
 _SIDES = f"0 or more, and at most {MAX_COORDINATE:g} px"
 
 
-class _Joined(msgspec.Struct):
-    """The tables of the data set to which files are added, and the problems found."""
-
-    files: Sequence[AnnotationFile]
-    paths: dict[AnnotationFile, Path]
-    attribution: Attribution
-    images: dict[str, int]
-    annotators: dict[str, int]
-    """The place of each image and annotator, by name."""
-    sizes: IntArray
-    """(I, 2) int32. 0 where unknown."""
-    of_record: list[IntArray] = msgspec.field(default_factory=list)
-    """By file, the image of each record, as an index."""
-    categories: dict[str, int] = msgspec.field(default_factory=dict)
-    problems: list[str] = msgspec.field(default_factory=list)
-    origins: list[Path | None] = msgspec.field(default_factory=list)
-    advice: list[str] = msgspec.field(default_factory=list)
-
-    def add(self, file: AnnotationFile, problems: Iterable[str], *, shared: bool = False) -> None:
-        """Add problems of a file; those that show only with other files are `shared`."""
-        before = len(self.problems)
-        self.problems += [f"{file.source.name}: {problem}" for problem in problems]
-        origin = None if shared else self.paths[file]
-        self.origins += [origin] * (len(self.problems) - before)
-
-
 def join(
     files: Sequence[AnnotationFile],
     paths: Sequence[Path],
@@ -90,7 +63,7 @@ def join(
     files, joints = with_one_order(files)
     names = tuple(in_natural_order(attribution.names))
     images = tuple(sorted(set[str]().union(*(file.image_labels for file in files))))
-    joined = _Joined(
+    joined = Joined(
         files,
         dict(zip(files, paths, strict=True)),
         attribution,
@@ -99,7 +72,6 @@ def join(
         np.zeros((len(images), 2), np.int32),
     )
     _add_tables(joined, are_named_alike=not reading.records)
-    of_record = joined.of_record
     rows = _index(joined)
     of_files: dict[str, Sequence[Any] | None] = {"session": sessions and sessions[0]}
     for field, values in (of_files | {"seconds": seconds}).items():
@@ -110,23 +82,23 @@ def join(
     again, are_kept = "", reading.records or reading.check is None
     if not any(joined.origins) and (attribution.names != (UNNAMED,) or len(files) == 1):
         # Versions of one file contradict each other in many places; this error names the cause.
-        again = repeated_work(files, rows, images, names, is_kept=are_kept)
+        again = repeated_work(joined, rows, is_kept=are_kept)
     if reading.asked == "all":
         assigned[~listed] = True
     _refuse(joined, has_pairs=reading.min_annotators < 2 or assigned.sum(1).max(initial=0) > 1)
     if reading.on_joined is not None:
         reading.on_joined(files, attribution, rows, again)
-    notes = [*_notes(files, attribution, assigned, reading.min_annotators), *filter(None, [again])]
+    notes = [*_notes(joined, assigned, reading.min_annotators), *filter(None, [again])]
     if left_out := left_out_by(reading.category_map):
         n_read = len(rows.file)
         files, rows = _without(joined, rows, left_out)
         notes += left_out_category_notes(left_out, n_read - len(rows.file))
     split, tracks = None, None
     if sessions is not None:
-        split = split_sessions(rows, of_record, sessions, attribution, names)
+        split = split_sessions(joined, rows, sessions)
         rows = split[0]
     if reading.tracks:
-        rows, tracks = read_tracks(files, rows, of_record, images)
+        rows, tracks = read_tracks(joined, rows)
     if reading.tracks or seconds is not None:
         notes += lacking_notes(rows.track, seconds or (), str(time_key))
     skeletons = [joints[name] for name in joined.categories] if joints else []
@@ -153,7 +125,7 @@ def join(
     return replace(data, headlines=tuple(_headlines(data, files)))
 
 
-def _refuse(joined: _Joined, *, has_pairs: bool) -> None:
+def _refuse(joined: Joined, *, has_pairs: bool) -> None:
     """Raise the problems, or that no image has two annotators, where one must."""
     files, of = joined.files, joined.attribution
     if joined.problems:
@@ -175,7 +147,7 @@ def _refuse(joined: _Joined, *, has_pairs: bool) -> None:
         raise NothingToCompareError([problem], advice)
 
 
-def _add_tables(joined: _Joined, *, are_named_alike: bool) -> None:
+def _add_tables(joined: Joined, *, are_named_alike: bool) -> None:
     """Add sizes of images, and sorted categories, of all files."""
     files = joined.files
     for file in files:
@@ -224,7 +196,7 @@ def _add_tables(joined: _Joined, *, are_named_alike: bool) -> None:
     joined.categories = {name: place for place, name in enumerate(sorted(joined.categories))}
 
 
-def _index(joined: _Joined) -> Rows:
+def _index(joined: Joined) -> Rows:
     """Replace ids by indices, and report references to unknown ids."""
     of = joined.attribution
     code = np.array([joined.annotators[name] for name in of.names] + [-1], np.int32)
@@ -277,7 +249,7 @@ def _wrong_values(file: AnnotationFile, image: IndexArray, category: IndexArray)
             yield f"{label}: {found}expected {expected}"
 
 
-def _assign_all(joined: _Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:
+def _assign_all(joined: Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:
     """Return (I, A) who was asked, and (I,) which images list that."""
     files, attribution, number = joined.files, joined.attribution, joined.annotators
     assigned = np.zeros((len(joined.images), len(number)), np.bool_)
@@ -319,7 +291,7 @@ def _assign_all(joined: _Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:
     return assigned, listed
 
 
-def _may_be_asked(joined: _Joined, rows: Rows, assigned: BoolArray) -> BoolArray:
+def _may_be_asked(joined: Joined, rows: Rows, assigned: BoolArray) -> BoolArray:
     """Return (I,) bool: images that only some annotated, where the others may have been asked."""
     files, asked = joined.files, joined.attribution.asked
     people = [joined.annotators[each[0][0]] if each and each[0] else -1 for each in asked]
@@ -345,7 +317,7 @@ def _may_be_asked(joined: _Joined, rows: Rows, assigned: BoolArray) -> BoolArray
 
 
 def _without(
-    joined: _Joined, rows: Rows, names: frozenset[str]
+    joined: Joined, rows: Rows, names: frozenset[str]
 ) -> tuple[list[AnnotationFile], Rows]:
     """Leave out categories and their annotations; images and annotators stay."""
     kept = {name: place for place, name in enumerate(sorted({*joined.categories} - names))}
@@ -421,14 +393,9 @@ def file_notes(
         yield f"{each * (len(files) > 1)}{note}"
 
 
-def _notes(
-    files: Sequence[AnnotationFile],
-    attribution: Attribution,
-    assigned: BoolArray,
-    min_annotators: int,
-) -> Iterator[str]:
+def _notes(joined: Joined, assigned: BoolArray, min_annotators: int) -> Iterator[str]:
     """Yield notes on the data for readers of a result."""
-    yield from file_notes(files, attribution)
+    yield from file_notes(joined.files, joined.attribution)
     n_asked = assigned.sum(1)
     single, bare = int((n_asked < 2).sum()), int((n_asked == 0).sum())
     if single and min_annotators > 1:

@@ -1,6 +1,7 @@
-"""The annotations of several files as those of one data set, in its order."""
+"""The tables of files that are joined, and their annotations in the order of the data set."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,10 +10,37 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import AnnotationFile, FileColumns, RotatedColumns
 from bboxqa.model.annotations import OF_ANNOTATIONS, Annotations, join_outlines, times_of
 from bboxqa.model.keypoints import join_keypoints
 from bboxqa.model.table import joined_ids
+
+
+class Joined(msgspec.Struct):
+    """The tables of the data set to which files are added, and the problems found."""
+
+    files: Sequence[AnnotationFile]
+    paths: dict[AnnotationFile, Path]
+    attribution: Attribution
+    images: dict[str, int]
+    annotators: dict[str, int]
+    """The place of each image and annotator, by name."""
+    sizes: IntArray
+    """(I, 2) int32. 0 where unknown."""
+    of_record: list[IntArray] = msgspec.field(default_factory=list)
+    """By file, the image of each record, as an index."""
+    categories: dict[str, int] = msgspec.field(default_factory=dict)
+    problems: list[str] = msgspec.field(default_factory=list)
+    origins: list[Path | None] = msgspec.field(default_factory=list)
+    advice: list[str] = msgspec.field(default_factory=list)
+
+    def add(self, file: AnnotationFile, problems: Iterable[str], *, shared: bool = False) -> None:
+        """Add problems of a file; those that show only with other files are `shared`."""
+        before = len(self.problems)
+        self.problems += [f"{file.source.name}: {problem}" for problem in problems]
+        origin = None if shared else self.paths[file]
+        self.origins += [origin] * (len(self.problems) - before)
 
 
 class Rows(msgspec.Struct, frozen=True, eq=False):

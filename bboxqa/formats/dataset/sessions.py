@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line
-from bboxqa.formats.dataset.merge import Rows, merge
+from bboxqa.formats.dataset.merge import Joined, Rows, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files
 from bboxqa.formats.dataset.reading import TRACK_KEYS, VIDEO_KEY
 from bboxqa.formats.document import more_rows
@@ -81,21 +81,15 @@ def read_sessions(
     return codes, records if of_images else None
 
 
-def repeated_work(
-    files: Sequence[AnnotationFile],
-    rows: Rows,
-    image_names: Sequence[str],
-    annotator_names: Sequence[str],
-    *,
-    is_kept: bool,
-) -> str:
+def repeated_work(joined: Joined, rows: Rows, *, is_kept: bool) -> str:
     """Refuse annotations of an image by one annotator, of one session, in two files or records.
 
     This annotator would seem to have drawn everything twice. Returns a note where records of one
     file are kept, else "".
     """
+    files, annotator_names = joined.files, [*joined.annotators]
     start = np.cumsum([0, *(len(file.images) for file in files)])
-    if rows.session is None and start[-1] == len(image_names):
+    if rows.session is None and start[-1] == len(joined.images):
         return ""
     rows = rows.take(np.flatnonzero(rows.annotator >= 0))
     pairs = zip(files, rows.by_file(len(files)), strict=True)
@@ -110,7 +104,8 @@ def repeated_work(
         return ""
     across = repeated[rows.file[at[repeated]] != rows.file[at[repeated + 1]]]
     pair = at[[*across, *repeated][0] + np.arange(2)]
-    image, who = image_names[rows.image[pair[0]]], annotator_names[rows.annotator[pair[0]]]
+    image = [*joined.images][rows.image[pair[0]]]
+    who = annotator_names[rows.annotator[pair[0]]]
     first, second = (files[each].source.name for each in rows.file[pair].tolist())
     drawn = f"annotations of image {one_line(image)!r} by {one_line(who)!r}"
     if len(repeated) > 1:
@@ -137,27 +132,22 @@ def repeated_work(
 
 
 def split_sessions(
-    rows: Rows,
-    of_record: Sequence[IntArray],
-    sessions: FileSessions,
-    attribution: Attribution,
-    annotator_names: Sequence[str],
+    joined: Joined, rows: Rows, sessions: FileSessions
 ) -> tuple[Rows, Rows, IndexArray, IndexArray]:
-    """Split annotations, all with an author, by session; `of_record` are the images of records.
+    """Split annotations, all with an author, by session.
 
     Return those of each annotator's first session in each image, and those of images that an
     annotator annotated in several: each pair of image and annotator is an image, whose number is
     image × number of annotators + annotator, with a number of sessions, which are its annotators.
     """
-    of_files, of_records = sessions
+    (of_files, of_records), number = sessions, joined.annotators
     of_all = (*of_files, *(of_records or ()))
     n_sessions = 1 + max(int(code.max(initial=0)) for code in of_all)
-    cell = rows.image.astype(np.int64) * len(annotator_names) + rows.annotator
+    cell = rows.image.astype(np.int64) * len(number) + rows.annotator
     held = cell * n_sessions + (0 if rows.session is None else rows.session)
-    number = {name: place for place, name in enumerate(annotator_names)}
     asked = [
-        (image * len(annotator_names) + number[name]) * n_sessions + session
-        for part in zip(of_record, attribution.asked, of_records or (), strict=False)
+        (image * len(number) + number[name]) * n_sessions + session
+        for part in zip(joined.of_record, joined.attribution.asked, of_records or (), strict=False)
         for image, names, session in zip(part[0].tolist(), part[1], part[2].tolist(), strict=True)
         for name in names or ()
     ]
@@ -274,21 +264,16 @@ def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
     return found
 
 
-def read_tracks(
-    files: Sequence[AnnotationFile],
-    rows: Rows,
-    of_record: Sequence[IntArray],
-    image_names: Sequence[str],
-) -> tuple[Rows, Tracks]:
-    """Return annotations with their tracks, and all tracks; `of_record` are images of records.
+def read_tracks(joined: Joined, rows: Rows) -> tuple[Rows, Tracks]:
+    """Return annotations with their tracks, and all tracks.
 
     An id identifies a track of one annotator in one video of one file. Raises DatasetError if no
     annotation has a track.
     """
     known: dict[str, int] = {}
     said: dict[int, str] = {}
-    field, parts = image_field(VIDEO_KEY), []
-    for file, places, used in zip(files, of_record, rows.by_file(len(files)), strict=True):
+    files, field, parts = joined.files, image_field(VIDEO_KEY), []
+    for file, places, used in zip(files, joined.of_record, rows.by_file(len(files)), strict=True):
         for place, image in zip(places.tolist(), file.images, strict=True):
             if (value := getattr(image, field, None)) is not None:
                 said.setdefault(place, annotator_name(value))
@@ -300,7 +285,7 @@ def read_tracks(
             codes = np.where(codes < 0, np.array([*numbers, -1])[ids.code], codes)
         parts.append(codes[used])
     track = np.concatenate(parts)
-    of_video = [said.get(place, name.rpartition("/")[0]) for place, name in enumerate(image_names)]
+    of_video = [said.get(n, name.rpartition("/")[0]) for n, name in enumerate(joined.images)]
     videos = tuple(sorted({*of_video}))
     number = {name: place for place, name in enumerate(videos)}
     of_image = np.array([number[name] for name in of_video], np.int64)
