@@ -1,11 +1,10 @@
 """A: how annotators are named, who annotated what, and copies between annotators."""
 
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, distinct, distinct_rows, run_starts
+from bboxqa.core.arrays import distinct, distinct_rows, run_starts
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS
@@ -218,9 +217,15 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     big = sets[size >= _MIN_COPIED]
     is_sound = np.isfinite(boxes[rows]).all(axis=1) & (size[of_row] >= _MIN_COPIED)
     rows, of_row = rows[is_sound], of_row[is_sound]
-    columns = (*boxes.T, document.annotations.category_id, document.once(shapes.outline_numbers))
-    columns = (sets[of_row, 0], *(c[rows] for c in (*columns, *_beside_boxes(document))))
-    shape = layout.first_equal(columns)
+    columns = [*boxes.T, document.annotations.category_id, document.once(shapes.outline_numbers)]
+    # Angles and key points distinguish annotations with the same given box.
+    angles, points = document.annotations.rotations, document.annotations.keypoints
+    beside = [(angles.row, angles.angle), (points.row, points.n_visible)]
+    for row, value in (*beside, *((points.row, each) for each in points.bounds.T)):
+        if len(row):
+            columns.append(np.zeros(len(boxes)))
+            columns[-1][row] = np.nan_to_num(value)
+    shape = layout.first_equal([sets[of_row, 0], *(column[rows] for column in columns)])
     # Equal sets have equal boxes, in any order, on the same picture.
     order = np.lexsort((shape, of_row))
     of_set = np.split(shape[order], np.searchsorted(of_row[order], np.arange(1, len(sets))))
@@ -244,15 +249,3 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
             expected = "boxes that differ by a little"
             yield summary(what, "images", copied, document, found=names, key=key, ids=ids,
                           expected=expected)  # fmt: skip
-
-
-def _beside_boxes(document: Document) -> Iterator[FloatArray]:
-    """Yield angles and key points, which distinguish annotations with the same given box."""
-    angles, points = document.annotations.rotations, document.annotations.keypoints
-    values = [(angles.row, angles.angle)] if len(angles.row) else []
-    if len(points.row):
-        values += [(points.row, each) for each in (points.n_visible, *points.bounds.T)]
-    for row, value in values:
-        column = np.zeros(len(document.annotations))
-        column[row] = np.nan_to_num(value)
-        yield column

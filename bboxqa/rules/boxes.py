@@ -239,7 +239,8 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     # An area of 1 is a placeholder, as 0 is, if it is that of all. Any other may be right, unless
     # it is that of the box of an outline, or nearly all areas fit.
     is_unset = (given <= 0) | ((given == 1) & (given[~np.isnan(given)] == 1).all())
-    fixable = is_unset | (outlined & (np.abs(given - of_box) <= 1e-3 * of_box + 0.5))
+    is_of_box = np.abs(given - of_box) <= 1e-3 * of_box + 0.5
+    fixable = is_unset | (outlined & is_of_box)
     fixable |= wrong.sum() <= _RARE * ((expected > 0) & (given > 0)).sum()
     fixable &= ~document.once(layout.doubtful_boxes) & (expected > 0) & np.isfinite(expected)
     fixable[joined] = False
@@ -248,8 +249,8 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     of_corners = np.abs(bbox[:, 2:] - bbox[:, :2]).prod(axis=1)
     doubtful = (of_corners > 1) & (np.abs(given - of_corners) <= 1e-3 * of_corners + 0.5)
     doubtful |= np.any(layout.overshoot(bbox, document.size) > _ROUNDING, axis=1)
-    is_set = wrong & ~is_unset & ~(np.abs(given - of_box) <= 1e-3 * of_box + 0.5)
-    fixable &= ~((bare & doubtful) | _scaled(document.image, np.where(is_set, given / expected, 0)))
+    ratio = np.where(wrong & ~is_unset & ~is_of_box, given / expected, 0)
+    fixable &= ~((bare & doubtful) | _scaled(document.image, ratio))
 
     def says(row: int) -> str:
         of = f"{expected[row]:.6g}, the area of its {'outline' if outlined[row] else 'box'}"

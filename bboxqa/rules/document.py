@@ -404,9 +404,8 @@ def exporter(document: Document) -> str | None:
         return tool
     if names and all(_ROBOFLOW_NAME.search(name) for name in names):
         return "Roboflow"
-    if any(info.get(key) != "" for key in _BLANK_INFO):
-        return None
-    if document.locator.value("licenses", 0) != _NO_LICENCE:
+    is_blank = all(info.get(key) == "" for key in _BLANK_INFO)
+    if not is_blank or document.locator.value("licenses", 0) != _NO_LICENCE:
         return None
     occluded = len(document.annotations) and are_of_cvat(document.record(0).get("attributes"))
     return "CVAT" if occluded else "Datumaro"
