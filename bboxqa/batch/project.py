@@ -41,6 +41,7 @@ from bboxqa.core.errors import (
     ConfigError,
     DatasetError,
     NothingToCompareError,
+    OtherKindError,
     OutputError,
 )
 from bboxqa.core.files import write_atomically
@@ -291,17 +292,35 @@ def _left_out(files: Sequence[Path], job: _Job) -> list[str]:
     return notes if job.settings.pseudonyms is None else without_files(notes)
 
 
-def _read_objects(files: Sequence[Path], job: _Job) -> tuple[Dataset, list[str]]:
-    """Return the data set of a project, without lists of results if the others can be measured."""
+_Read = tuple[Dataset, list[str]]
+
+
+def _read_objects(files: Sequence[Path], job: _Job) -> _Read:
+    """Return the data set of the files that hold objects, and notes on the others.
+
+    Lists of results are left out beside files that can be measured without them.
+    """
     reading = job.reading(outlines=False, keypoints=False, within=job.project.folder)
+
+    def read(wanted: Sequence[Path], notes: list[str], what: str, left: Sequence[Path]) -> _Read:
+        names = first_few(left, _FILES_NAMED, lambda each: one_line(each.name))
+        notes = [*notes, f"{what}: {names}"] if left else notes
+        try:
+            return read_for(wanted, job.own.agree, reading), notes
+        except OtherKindError as error:
+            objects = [file for file in wanted if file not in error.files]
+            if not 0 < len(objects) < len(wanted):
+                raise
+            others = [file for file in wanted if file in error.files]
+            return read(objects, notes, "files without annotations of objects left out", others)
+
     lists = [file for file in files if is_results_list(file, job.own.choices)]
     if 0 < len(lists) < len(files):
         with suppress(NothingToCompareError):
             others = [file for file in files if file not in lists]
-            names = first_few(lists, _FILES_NAMED, lambda each: one_line(each.name))
-            left = [f"lists of results left out, as the other files are measured: {names}"]
-            return read_for(others, job.own.agree, reading), left
-    return read_for(files, job.own.agree, reading), []
+            what = "lists of results left out, as the other files are measured"
+            return read(others, [], what, lists)
+    return read(files, [], "", ())
 
 
 Task = tuple[Project, str]

@@ -119,6 +119,10 @@ class NothingToCompareError(DatasetError):
     """No image has two annotators; the annotations may be sound."""
 
 
+class OtherKindError(NothingToCompareError):
+    """The files listed in `files` hold captions, results or other records instead of objects."""
+
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 

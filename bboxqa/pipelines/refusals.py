@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bboxqa.core.arrays import Files, FloatArray, IndexArray, find
-from bboxqa.core.errors import DatasetError, NothingToCompareError
+from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
@@ -249,7 +249,7 @@ def with_findings(
         if is_list and kind is not RESULTS:
             advice = f"Annotations of a model are one more file: --annotator NAME={path}"
             advice = f"A list of results: {_A_RESULT}\n{advice}"
-            return NothingToCompareError(error.problems, advice, files=[path])
+            return OtherKindError(error.problems, advice, files=[path])
         if kind.name and not (kind.is_measured or is_list):
             others[path] = kind
             continue
@@ -259,7 +259,7 @@ def with_findings(
             found[path] = lines, n_found
     if others:
         command = _validate_command(others, choices)
-        return NothingToCompareError(
+        return OtherKindError(
             [
                 f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"
                 for path, kind in others.items()
