@@ -1,7 +1,7 @@
 """Reading data sets; errors of files come with the findings of the rules."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from os import PathLike
@@ -211,12 +211,23 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
             "--rotated says what boxes of five numbers hold, but --similarity keypoints does not "
             "compare boxes; leave --rotated out, or compare with --similarity obb"
         )
-    similarity, check = settings.similarity, reading.check
+    similarity, own_check = settings.similarity, reading.check
     outlines = reading.outlines or needs_outlines(similarity)
-    if check is None and settings.checks:
-        check = partial(check_files, boxes=not outlines, choices=reading.choices)
-    if needs_outlines(similarity):
-        check = partial(_with_outlines, similarity, check)
+    if own_check is None and settings.checks:
+        own_check = partial(check_files, boxes=not outlines, choices=reading.choices)
+
+    def check(paths: Sequence[Path], files: Sequence[AnnotationFile], who: Attribution) -> None:
+        # The outlines of panoptic COCO are not read.
+        if problems := [
+            f"{path}: is panoptic COCO, with the outlines of segments in PNG files, which are not "
+            f"read; similarity {similarity!r} compares outlines"
+            for path, file in zip(paths, files, strict=True)
+            if file.records == "segments"
+        ]:
+            raise DatasetError(problems, "Compare boxes: --similarity bbox")
+        if own_check is not None:
+            own_check(paths, files, who)
+
     reading = replace(
         reading,
         annotator_key=settings.annotator_key,
@@ -231,29 +242,9 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
         session_key=settings.session_key,
         time_key=settings.time_key,
         tracks=settings.tracks,
-        check=check,
+        check=check if needs_outlines(similarity) else own_check,
     )
     return _read(source, reading)
-
-
-def _with_outlines(
-    similarity: str,
-    check: Callable[..., None] | None,
-    paths: Sequence[Path],
-    files: Sequence[AnnotationFile],
-    attribution: Attribution,
-) -> None:
-    """Refuse panoptic COCO, whose outlines are not read, and check the files."""
-    problems = [
-        f"{path}: is panoptic COCO, with the outlines of segments in PNG files, which are not "
-        f"read; similarity {similarity!r} compares outlines"
-        for path, file in zip(paths, files, strict=True)
-        if file.records == "segments"
-    ]
-    if problems:
-        raise DatasetError(problems, "Compare boxes: --similarity bbox")
-    if check is not None:
-        check(paths, files, attribution)
 
 
 _OF_READING = {*AgreeSettings.__struct_fields__, "predictions", "score"} - {
