@@ -109,11 +109,6 @@ MATCHERS: dict[str, Matcher] = {
 }
 
 
-def names() -> tuple[str, ...]:
-    """Return the names of all matchers."""
-    return tuple(MATCHERS)
-
-
 def matcher(name: str) -> Matcher:
     """Return the matcher of this name.
 
@@ -231,7 +226,7 @@ def match(
     pairs : CandidatePairs
         Pairs that reach the threshold.
     name : str
-        The matcher, one of `bboxqa.matching.matchers.names()`.
+        The matcher, one of `MATCHERS`.
     category_lenient : bool
         Prefer pairs of equal category.
 

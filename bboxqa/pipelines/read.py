@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import AnyPath, Files, Progress, Rows
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.text import unknown_name
+from bboxqa.core.plugins import lookup
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reader import read_dataset
@@ -27,7 +27,7 @@ from bboxqa.geometry.registry import (
     needs_outlines,
     needs_rotated_boxes,
 )
-from bboxqa.matching import matchers
+from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import (
     AgreeKeywords,
@@ -271,8 +271,7 @@ did you mean 'polygon'?
     settings = settings_from(values, where, names)
     shown = setting_names(where, names or {})
     similarities.check_name(settings.similarity, shown("similarity"))
-    if settings.matcher not in matchers.names():
-        raise ConfigError(f"{shown('matcher')} {unknown_name(settings.matcher, matchers.names())}")
+    lookup(shown("matcher"), MATCHERS, settings.matcher)
     if settings.sigmas and not similarities.needs_keypoints(settings.similarity):
         raise ConfigError(
             f"{shown('sigmas')} is given, but {shown('similarity')} is {settings.similarity!r}, "

@@ -139,7 +139,7 @@ def test_no_annotators_is_not_a_broken_file(tmp_path):
 
 
 SIMILARITIES = ", ".join(similarities.names())
-MATCHERS = ", ".join(matchers.names())
+MATCHERS = ", ".join(matchers.MATCHERS)
 
 
 @pytest.mark.parametrize("name", bundled_configs())
