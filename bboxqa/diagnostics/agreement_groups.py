@@ -229,7 +229,7 @@ def copies(matched: MatchedUnits) -> Table:
     for _ in range(_STEPS):
         expected = np.prod(equal_share + (1 - equal_share) * expected, axis=0)
     near_share = sum_by(row, (n_equal >= 3) & ~identical, n) / np.bincount(row, minlength=n)
-    # Those of all pairs that share one annotator with each pair.
+    # The sums over all pairs that share one annotator with each pair.
     sums = np.stack([same.n_counted, same.n, alike])
     of_each = np.stack([sum_by(first, own, len(names)) + sum_by(second, own, len(names))
                         for own in sums])  # fmt: skip
@@ -316,31 +316,21 @@ def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
         assigned[
             (n_after < _LEAST_OBJECTS) & (n_before > n_after) & (n_before >= _LEAST_OBJECTS)
         ] = False
-    return assigned_to(matched, assigned)
-
-
-def assigned_to(matched: MatchedUnits, assigned: BoolArray) -> MatchedUnits:
-    """Return the matched units with another assignment of annotators to images, (I, A) bool."""
-    of = matched.data.annotations
     kept = np.flatnonzero(assigned[of.image, of.annotator])
-    place = np.full(len(of), -1)
-    place[kept] = np.arange(len(kept))
+    number = np.full(len(of), -1)
+    number[kept] = np.arange(len(kept))
     data = replace(matched.data, annotations=of.take(kept), assigned=assigned)
-    number, unit = np.unique(matched.units.unit[kept], return_inverse=True)
-    units = UnitTable(unit.astype(np.int64, copy=False), matched.units.image[number])
-    reliability = from_units(data.annotations, units, assigned, len(data.category_names))
-    pairs, near, own = (
-        moved_pairs(each, place) for each in (matched.pairs, matched.near, matched.own)
-    )
+    units, unit = np.unique(matched.units.unit[kept], return_inverse=True)
+    rest = UnitTable(unit.astype(np.int64, copy=False), matched.units.image[units])
     return replace(
         matched,
         data=data,
-        units=units,
-        reliability=reliability,
-        pairs=pairs,
+        units=rest,
+        reliability=from_units(data.annotations, rest, assigned, len(data.category_names)),
+        pairs=moved_pairs(pairs, number),
         objects=np.unique(matched.objects[kept], return_inverse=True)[1].astype(np.int64),
-        near=near,
-        own=own,
+        near=moved_pairs(matched.near, number),
+        own=moved_pairs(matched.own, number),
         n_neighbours=matched.n_neighbours[kept],
     )
 
