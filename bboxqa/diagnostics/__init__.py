@@ -45,9 +45,6 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
 }
 """Each function, or the module of this folder that has it under this name, loaded when used."""
 
-OF_TRACKS = ("tracks", "track_switches")
-"""The diagnostics of tracks."""
-
 
 def names(
     *,
@@ -63,7 +60,7 @@ def names(
     needs = (
         (with_times, ("work", "work_sessions", "work_hours")),
         (with_keypoints, OF_KEYPOINTS),
-        (with_tracks, OF_TRACKS),
+        (with_tracks, ("tracks", "track_switches")),
         (compared not in ("rotated boxes", "keypoints"), ("offsets",)),
         (compared == "rotated boxes", ("rotated_offsets", "quarter_turns")),
     )
