@@ -327,10 +327,21 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
         for k in (0, 1)
     )
     width, height = width or max(*x, 1.0), height or max(*y, 1.0)
-    styled = [*zip(boxes, cycle(_STYLES))]
     far = _BEYOND * max(width, height)
     left, top = max(min(*x, 0.0), -far), max(min(*y, 0.0), -far)
     right, bottom = min(max(*x, width), far), min(max(*y, height), far)
+    side, styled = max(right - left, bottom - top), [*zip(boxes, cycle(_STYLES))]
+    # Outlines are thinner than boxes, which would hide them. Boxes that coincide differ.
+    paths = [
+        (outline_path({"rings": box.rings}), f"{style} thin") for box, style in styled if box.rings
+    ]
+    for box, style in styled:
+        path, radius = outline_path({"bbox": box.bbox}), 2 * _SMALL * side
+        if max(map(abs, box.bbox[2:])) < _SMALL * side:
+            # A square is drawn around one too small to be seen.
+            middle = (box.bbox[k] + box.bbox[k + 2] / 2 - radius for k in (0, 1))
+            path += outline_path({"bbox": (*middle, 2 * radius, 2 * radius)})
+        paths.append((path, style))
     return {
         "view": f"{left:.7g} {top:.7g} {right - left:.7g} {bottom - top:.7g}",
         "width": width,
@@ -339,20 +350,5 @@ def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
         "note": "" if found is None else found.note,
         "n_boxes": len(boxes),
         "has_outlines": bool(rings),
-        # Outlines are thinner than boxes, which would hide them. Boxes that coincide differ.
-        "paths": [
-            *((outline_path({"rings": box.rings}), f"{style} thin")
-              for box, style in styled if box.rings),
-            *((_path(box.bbox, max(right - left, bottom - top)), style) for box, style in styled),
-        ],
-    }  # fmt: skip
-
-
-def _path(bbox: Sequence[float], side: float) -> str:
-    """Return a box as the data of a path, with a square around one too small to be seen."""
-    x, y, width, height = bbox
-    path, radius = outline_path({"bbox": bbox}), 2 * _SMALL * side
-    if max(abs(width), abs(height)) < _SMALL * side:
-        around = (x + width / 2 - radius, y + height / 2 - radius, 2 * radius, 2 * radius)
-        path += outline_path({"bbox": around})
-    return path
+        "paths": paths,
+    }

@@ -255,9 +255,8 @@ def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
         cut_out = "less" if np.isnan(cut) else f"{figure(cut)} px²"
         return f"rings overlap: pycocotools fills them, {area} px²; as holes, {cut_out}"
 
-    far = shared > settings.area_tolerance * filled + 1
-    yield Rows(far, says, "annotations/segmentation", "rings apart", owner=rows,
-               found=lambda place: float(filled[place]))  # fmt: skip
+    far, found = shared > settings.area_tolerance * filled + 1, filled.tolist().__getitem__
+    yield Rows(far, says, _AT, "rings apart", found, owner=rows)
 
 
 RULES = (
@@ -321,7 +320,7 @@ def _size(document: Document, _settings: ValidateSettings) -> Checked:
         return f"mask has size {rles.size[mask].tolist()}; expected {wanted}"
 
     wrong = known & (rles.size != image).any(axis=1)
-    yield Rows(wrong, says, "annotations/segmentation/size", owner=rles.row)
+    yield Rows(wrong, says, f"{_AT}/size", owner=rles.row)
 
 
 @rule(
@@ -371,16 +370,14 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Checked:
     breaks="COCOeval ignores the object, and most data loaders leave it out of training.",
     explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. The
         unsafe fix writes 0.""",
-    bad={"annotations": [
-        {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]], "iscrowd": 1},
-    ]},
+    bad=_outline({"iscrowd": 1}, _RING),
     good={"annotations": [{**_SOUND, "iscrowd": 1}]},
-)  # fmt: skip
+)
 def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Checked:
     columns = document.annotations
     polygon = np.isin(columns.form, (Form.RINGS, Form.FLAT, Form.PAIRS, Form.NESTED))
-    wrong, expected = (columns.iscrowd == 1) & polygon, "0, or run lengths of a crowd"
-    says = "iscrowd is 1 for a polygon"
+    wrong, says = (columns.iscrowd == 1) & polygon, "iscrowd is 1 for a polygon"
+    expected = "0, or run lengths of a crowd"
     yield Rows(wrong, says, "annotations/iscrowd", expected, new=lambda _row: 0)
 
 
