@@ -142,45 +142,6 @@ class Part(msgspec.Struct, frozen=True, eq=False):
 _NOTHING_MORE = ReadSettings(keys=(), outlines=True, records=True)
 
 
-class _Joints:
-    """The joints of categories, in the order in which their annotations name them."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, dict[str, int]] = {}
-        self.skeletons: dict[str, tuple[Sequence[str], Sequence[tuple[str, str]]]] = {}
-        self._n_given = self._n_joints = 0
-
-    def ordered(self, name: str, joints: Sequence[str], points: Sequence[float]) -> list[float]:
-        """Return key points at the places of their joints; refuse lists that are mostly gaps."""
-        declared, _ = self.skeletons.get(name, ((), ()))
-        if name not in self._known:
-            self._known[name] = {joint: place for place, joint in enumerate(declared)}
-        known, times = self._known[name], Counter[str]()
-        places = []
-        for joint in joints:
-            times[joint] += 1
-            each = f"{joint} {times[joint]}" if times[joint] > 1 else joint
-            places.append(known.setdefault(each, len(known)))
-        self._n_given += len(joints)
-        self._n_joints += len(known)
-        if self._n_joints > (most := most_joints(self._n_given)):
-            raise ValueProblemError(
-                f"its label has {len(known):,} key points, most of which annotations lack; "
-                f"expected at most {most:,} in all"
-            )
-        found = [0.0] * (3 * len(known))
-        for number, place in enumerate(places):
-            found[3 * place : 3 * place + 3] = points[3 * number : 3 * number + 3]
-        return found
-
-    def of_category(self, name: str) -> Record:
-        """Return the joints and the skeleton of a category, if annotations have some."""
-        known, (_, limbs) = self._known.get(name, {}), self.skeletons.get(name, ((), ()))
-        skeleton = [[known[end] + 1 for end in ends] for ends in limbs if known.keys() >= {*ends}]
-        found = {"keypoints": [*known], "skeleton": skeleton}
-        return {key: value for key, value in found.items() if value}
-
-
 class Collector:
     """Numbers the images and categories of a source, and makes columns of its annotations."""
 
@@ -242,7 +203,11 @@ class Collector:
         self._last = 0
         self._categories: dict[str, int] = {}
         self._names: list[str] = []
-        self._joints = _Joints()
+        # By category, the places of joints in the order in which annotations name them, and what
+        # its skeleton says.
+        self._joints: dict[str, dict[str, int]] = {}
+        self._skeletons: dict[str, tuple[Sequence[str], Sequence[tuple[str, str]]]] = {}
+        self._n_given = self._n_joints = 0
         self._once: set[Hashable] = set()
 
     @property
@@ -253,10 +218,13 @@ class Collector:
     @property
     def categories(self) -> list[Record]:
         """The records of categories, with their joints."""
-        return [
-            {"id": number, "name": name, **self._joints.of_category(name)}
-            for name, number in self._categories.items()
-        ]
+        found = []
+        for name, number in self._categories.items():
+            known, (_, limbs) = self._joints.get(name, {}), self._skeletons.get(name, ((), ()))
+            ends = [[known[end] + 1 for end in limb] for limb in limbs if known.keys() >= {*limb}]
+            joints = {"keypoints": [*known], "skeleton": ends}
+            found.append({"id": number, "name": name} | {key: v for key, v in joints.items() if v})
+        return found
 
     @property
     def image_names(self) -> dict[int, str]:
@@ -407,7 +375,7 @@ class Collector:
     def skeleton(self, name: str, joints: Sequence[str], limbs: Sequence[tuple[str, str]]) -> None:
         """Set the joints of a category, in their order, and the pairs of joints it connects."""
         if len({*joints}) == len(joints):
-            self._joints.skeletons.setdefault(name, (joints, limbs))
+            self._skeletons.setdefault(name, (joints, limbs))
 
     def check_joints(
         self, label: str, n: int, name: str, joints: Sequence[str], where: Where, row: int
@@ -429,7 +397,7 @@ class Collector:
         joints = record.pop("joints", None)
         if joints is not None and "category_id" in record:
             name = self._names[record["category_id"] - 1]
-            record["keypoints"] = self._joints.ordered(name, joints, record["keypoints"])
+            record["keypoints"] = self._ordered(name, joints, record["keypoints"])
         if "bbox" not in record:
             self.apart[record["shape"]] += 1
             if "category_id" in record:
@@ -442,6 +410,29 @@ class Collector:
         if len(self._waiting) >= _WINDOW:
             self.flush()
         return self.n - 1
+
+    def _ordered(self, name: str, joints: Sequence[str], points: Sequence[float]) -> list[float]:
+        """Return key points at the places of their joints; refuse lists that are mostly gaps."""
+        declared, _ = self._skeletons.get(name, ((), ()))
+        if name not in self._joints:
+            self._joints[name] = {joint: place for place, joint in enumerate(declared)}
+        known, times = self._joints[name], Counter[str]()
+        places = []
+        for joint in joints:
+            times[joint] += 1
+            each = f"{joint} {times[joint]}" if times[joint] > 1 else joint
+            places.append(known.setdefault(each, len(known)))
+        self._n_given += len(joints)
+        self._n_joints += len(known)
+        if self._n_joints > (most := most_joints(self._n_given)):
+            raise ValueProblemError(
+                f"its label has {len(known):,} key points, most of which annotations lack; "
+                f"expected at most {most:,} in all"
+            )
+        found = [0.0] * (3 * len(known))
+        for number, place in enumerate(places):
+            found[3 * place : 3 * place + 3] = points[3 * number : 3 * number + 3]
+        return found
 
     def labelled(self, record: Record, label: str, where: Where, missing: str) -> int:
         """Add an annotation with its label; return its row, or -1 without a box.
