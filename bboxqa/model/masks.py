@@ -195,17 +195,13 @@ def turned(
     if check is not None:
         check(int((first[:, 1] - first[:, 0]).sum()))
     last = _without(spans, spans - width)
-    ends = [_columnwise(each, height, width) for each in (first, last)]
+    ends: list[IndexArray] = []
+    for each in (first, last):
+        n = each[:, 1] - each[:, 0]
+        pixels = np.repeat(each[:, 0] - np.cumsum(n) + n, n) + np.arange(n.sum())
+        rows, columns = np.divmod(pixels, width)
+        ends.append(np.sort(columns * height + rows))
     return np.stack([ends[0], ends[1] + 1], 1)
-
-
-def _columnwise(spans: IndexArray, height: int, width: int) -> IndexArray:
-    """Return the places of pixels column by column, sorted."""
-    n = spans[:, 1] - spans[:, 0]
-    pixels = np.repeat(spans[:, 0] - np.cumsum(n) + n, n) + np.arange(n.sum())
-    rows, columns = np.divmod(pixels, width)
-    places: IndexArray = np.sort(columns * height + rows)
-    return places
 
 
 def _without(spans: IndexArray, others: IndexArray) -> IndexArray:
