@@ -190,37 +190,36 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     are_edges = (edges[:, :2] > edges[:, 2:]).any() or (edges == 0).any()
     base = 0 if are_edges else int((edges % 1 != 0).sum() <= _FEW_FRACTIONS * edges.size)
     for place, _, drawn, path in content.files(VOC.folder, ".xml"):
-        text = "".join(_lines(content, content.images[place], drawn, base))
-        yield Written(path, text.encode())
-
-
-def _lines(content: Content, image: Record, drawn: Sequence[Record], base: int) -> Iterator[str]:
-    yield f"<annotation>\n  <folder></folder>\n  <filename>{_text(image_name(image))}</filename>\n"
-    yield "  <source>\n    <database>Unknown</database>\n  </source>\n"
-    yield f"  <size>\n    <width>{int(image['width'])}</width>\n"
-    yield f"    <height>{int(image['height'])}</height>\n    <depth>3</depth>\n  </size>\n"
-    yield f"  <segmented>0</segmented>\n  <first_pixel>{base}</first_pixel>\n"
-    corners = _corners(drawn, base).tolist()
-    for each, (left, top, right, bottom) in zip(drawn, corners, strict=True):
-        marks = shapes.mapping(each.get(ATTRIBUTES))
-        yield f"  <object>\n    <name>{_text(content.category_names[each['category_id']])}</name>\n"
-        yield "    <pose>Unspecified</pose>\n"
-        for mark in _WRITTEN_MARKS:
-            is_set = marks.get(mark) in _SET
-            if mark != "occluded" or is_set:
-                yield f"    <{mark}>{int(is_set)}</{mark}>\n"
-        turned = content.rotated(each, any_rectangle=True)
-        if turned is None:
-            box = {"xmin": left, "ymin": top, "xmax": right, "ymax": bottom}
-            yield from _numbers("bndbox", box)
-        else:
-            yield "    <type>robndbox</type>\n"
-            # As roLabelImg writes it, with angles below a half turn.
-            x, y, width, height, degrees = turned.tolist()
-            centre, angle = {"cx": x + base, "cy": y + base}, math.radians(degrees % 180)
-            yield from _numbers("robndbox", {**centre, "w": width, "h": height, "angle": angle})
-        yield "  </object>\n"
-    yield "</annotation>\n"
+        image = content.images[place]
+        file = _text(image_name(image))
+        lines = [
+            f"<annotation>\n  <folder></folder>\n  <filename>{file}</filename>\n",
+            "  <source>\n    <database>Unknown</database>\n  </source>\n",
+            f"  <size>\n    <width>{int(image['width'])}</width>\n",
+            f"    <height>{int(image['height'])}</height>\n    <depth>3</depth>\n  </size>\n",
+            f"  <segmented>0</segmented>\n  <first_pixel>{base}</first_pixel>\n",
+        ]
+        corners = _corners(drawn, base).tolist()
+        for each, (left, top, right, bottom) in zip(drawn, corners, strict=True):
+            marks = shapes.mapping(each.get(ATTRIBUTES))
+            name = _text(content.category_names[each["category_id"]])
+            lines.append(f"  <object>\n    <name>{name}</name>\n    <pose>Unspecified</pose>\n")
+            for mark in _WRITTEN_MARKS:
+                is_set = marks.get(mark) in _SET
+                if mark != "occluded" or is_set:
+                    lines.append(f"    <{mark}>{int(is_set)}</{mark}>\n")
+            turned = content.rotated(each, any_rectangle=True)
+            if turned is None:
+                box = {"xmin": left, "ymin": top, "xmax": right, "ymax": bottom}
+                lines += _numbers("bndbox", box)
+            else:
+                # As roLabelImg writes it, with angles below a half turn.
+                x, y, width, height, degrees = turned.tolist()
+                centre, angle = {"cx": x + base, "cy": y + base}, math.radians(degrees % 180)
+                lines.append("    <type>robndbox</type>\n")
+                lines += _numbers("robndbox", {**centre, "w": width, "h": height, "angle": angle})
+            lines.append("  </object>\n")
+        yield Written(path, "".join([*lines, "</annotation>\n"]).encode())
 
 
 def _numbers(name: str, values: dict[str, float]) -> Iterator[str]:

@@ -76,34 +76,33 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
         assignee = _ASSIGNEE.format(_text(name)) if name else ""
         text = [_META.format(_text(name or "annotations"), len(own), labels, assignee)]
         for frame, (place, drawn) in enumerate(own):
-            text += _image(content, name, frame, place, drawn)
+            image = content.images[place]
+            values = {"id": frame, "name": image_name(image)}
+            values |= {"width": int(image["width"]), "height": int(image["height"])}
+            text.append(f"  <image{_attributes(values)}>\n")
+            for each in drawn:
+                text += _element(content, each)
+            for each in content.lines(place, name, _LINES):
+                where = _points(each["points"][::2], each["points"][1::2])
+                text += _shape("polyline", where, each["label"], each)
+            text.append("  </image>\n")
         yield Written((f"{parts[0]}.xml",), "".join([*text, "</annotations>\n"]).encode())
 
 
-def _image(
-    content: Content, name: str, frame: int, place: int, drawn: Iterable[Record]
-) -> Iterator[str]:
-    image = content.images[place]
-    values = {"id": frame, "name": image_name(image)}
-    values |= {"width": int(image["width"]), "height": int(image["height"])}
-    yield f"  <image{_attributes(values)}>\n"
-    for each in drawn:
-        label = content.category_names[each["category_id"]]
-        if _is_skeleton(content, each):
-            joints = ""
-            for joint in content.joints_of(each):
-                is_outside, is_hidden = joint.visibility == 0, joint.visibility == 1
-                said: dict[str, Any] = {"label": joint.name, "source": "manual"}
-                said |= {"outside": int(is_outside), "occluded": int(is_hidden)}
-                said |= _points([joint.x], [joint.y])
-                joints += f"      <points{_attributes(said)}>\n      </points>\n"
-            yield from _element("skeleton", {}, label, each, joints)
-        else:
-            yield from _element(*_where(content, each), label, each)
-    for each in content.lines(place, name, _LINES):
-        where = _points(each["points"][::2], each["points"][1::2])
-        yield from _element("polyline", where, each["label"], each)
-    yield "  </image>\n"
+def _element(content: Content, annotation: Record) -> Iterator[str]:
+    """Yield the shape of an annotation, a skeleton with its points inside."""
+    label = content.category_names[annotation["category_id"]]
+    if not _is_skeleton(content, annotation):
+        yield from _shape(*_where(content, annotation), label, annotation)
+        return
+    joints = ""
+    for joint in content.joints_of(annotation):
+        is_outside, is_hidden = joint.visibility == 0, joint.visibility == 1
+        said: dict[str, Any] = {"label": joint.name, "source": "manual"}
+        said |= {"outside": int(is_outside), "occluded": int(is_hidden)}
+        said |= _points([joint.x], [joint.y])
+        joints += f"      <points{_attributes(said)}>\n      </points>\n"
+    yield from _shape("skeleton", {}, label, annotation, joints)
 
 
 def _labels(content: Content) -> Iterator[str]:
@@ -166,7 +165,7 @@ def _said(annotation: Record) -> dict[str, str]:
     return found
 
 
-def _element(
+def _shape(
     kind: str, where: dict[str, Any], label: str, annotation: Record, joints: str = ""
 ) -> Iterator[str]:
     """Yield a shape with its attributes; `joints` are the points of a skeleton."""
