@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import cycle
 from math import isinf
 from typing import Any
 
@@ -276,8 +277,18 @@ def _box_rows(
         numbers = np.full((len(at), 4), np.nan)
         keys, none = FORMS.get(form, ("bbox",)), [None] * len(at)
         for row, given in enumerate(zip(*(cells.get(key, none) for key in keys), strict=True)):
+            # There is no box where all cells are empty.
+            if not any(map(_holds, given)):
+                continue
+            values: Sequence[Any] = given
+            if len(keys) == 1:
+                cell = given[0]
+                values = _NUMBER.findall(cell) if isinstance(cell, str) else items(cell)
+            if len(values) != 4:
+                problems.setdefault(row, f"bbox is {str(given[0])[:40]}; expected four numbers")
+                continue
             try:
-                numbers[row] = _numbers_in(dict(zip(keys, given, strict=True)))
+                numbers[row] = [*map(_number, values, cycle(keys))]
             except ValueProblemError as error:
                 problems.setdefault(row, str(error))
     return BoxRows(at, place, cells, numbers, problems)
@@ -300,19 +311,6 @@ def _plain_numbers(cells: Mapping[str, Sequence[Any]], form: str) -> FloatArray 
     with np.errstate(over="ignore"):
         is_sound = (np.abs(numbers).sum(0) < LARGEST).all()
     return np.ascontiguousarray(numbers.T) if is_sound else None
-
-
-def _numbers_in(cells: Cells) -> list[float]:
-    """Return the four numbers of a box, NaN where all are empty; refuse what is no number."""
-    if not any(map(_holds, cells.values())):
-        return [np.nan] * 4
-    if "bbox" not in cells:
-        return [_number(value, key) for key, value in cells.items()]
-    given = cells["bbox"]
-    values = _NUMBER.findall(given) if isinstance(given, str) else items(given)
-    if len(values) != 4:
-        raise ValueProblemError(f"bbox is {str(given)[:40]}; expected four numbers")
-    return [_number(each, "bbox") for each in values]
 
 
 def layout_of(
