@@ -40,8 +40,9 @@ _NEAR = 0.04
     "B001 error, unsafe fix: box without area",
     breaks="""Losses may become NaN, and the IoU of the object with everything is 0. In labels of
         YOLO, Ultralytics ignores the whole image if a side is negative.""",
-    explanation="""The width or height of a box is 0 or negative. The unsafe fix writes the bounds
-        of the outline, makes negative sides positive, or removes boxes with a side of 0.""",
+    explanation="""The width or the height of a box is 0 or negative. The unsafe fix writes the
+        bounds of the outline, or makes negative sides positive; an annotation with a side of 0 and
+        no outline is removed.""",
     bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
     good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
     requires=("R008",),

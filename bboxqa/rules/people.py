@@ -1,6 +1,6 @@
 """The annotators of a document: who drew what, who was asked, and hiding their names."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,16 +155,6 @@ class People:
         if not self._is_named:
             self._unnamed = files
         return hider(dict.fromkeys(unlisted, "FILE") | self.pseudonyms())
-
-
-def people_of(documents: Iterable[Document], key: Path | None) -> dict[str, str]:
-    """Return the pseudonyms of the people in documents; none without a key."""
-    if key is None:
-        return {}
-    people = People(key)
-    for each in documents:
-        people.noted(each)
-    return people.pseudonyms()
 
 
 @contextmanager

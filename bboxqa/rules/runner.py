@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray, Progress, distinct
+from bboxqa.core.arrays import Progress, distinct
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import first_few
@@ -286,12 +286,6 @@ def row_of(pointer: str) -> tuple[str, int]:
     return (parts[0] if parts else "", int(parts[1]) if is_row else -1)
 
 
-def annotation_row(pointer: str) -> int | None:
-    """Return the row of the annotation that a pointer leads to; None if it leads elsewhere."""
-    name, row = row_of(pointer)
-    return row if name == "annotations" and row >= 0 else None
-
-
 def _located(
     document: Document, findings: Sequence[Finding], offsets: Sequence[int | None]
 ) -> Iterator[Finding]:
@@ -353,8 +347,9 @@ def _placed_in_origin(origin: Any, findings: Sequence[Finding]) -> Iterator[Find
 
 def _boxes(document: Document, code: str, pointers: Iterable[str]) -> tuple[FoundBox, ...]:
     """Return the boxes of the first annotations that pointers lead to, if they are numbers."""
-    rows = [row for row in dict.fromkeys(map(annotation_row, pointers)) if row is not None]
-    result = []
+    places = dict.fromkeys(map(row_of, pointers))
+    rows = [row for name, row in places if name == "annotations" and row >= 0]
+    result, all_rings = [], document.annotations.rings
     for row in rows[:_MOST_BOXES]:
         bbox = document.annotations.bbox[row : row + 1]
         if not (np.isfinite(bbox).all() and (np.abs(bbox) < _FARTHEST).all() and len(bbox)):
@@ -362,7 +357,10 @@ def _boxes(document: Document, code: str, pointers: Iterable[str]) -> tuple[Foun
         image = int(document.image[row])
         size = document.image_size[image].tolist() if image >= 0 else [np.nan, np.nan]
         name = document.images.get(image, "file_name")
-        rings = written_rings(document, row) if code.startswith(_ABOUT_OUTLINES) else []
+        has_outline = code.startswith(_ABOUT_OUTLINES)
+        numbers = shapes.ring_rows(document, row).tolist() if has_outline else []
+        rings = [shapes.ring_xy(all_rings, each) for each in numbers]
+        rings = [xy for xy in rings if len(xy) > 1 and np.isfinite(xy).all()]
         if sum(map(len, rings)) > _MOST_VERTICES or any(
             np.abs(r).max() >= _FARTHEST for r in rings
         ):
@@ -372,10 +370,3 @@ def _boxes(document: Document, code: str, pointers: Iterable[str]) -> tuple[Foun
         image_name = name if isinstance(name, str) else ""
         result.append(FoundBox(image_name, width, height, tuple(bbox[0].tolist()), drawn))
     return tuple(result)
-
-
-def written_rings(document: Document, row: int) -> list[FloatArray]:
-    """Return the rings of an annotation's outline that can be drawn, each (V, 2) in pixels."""
-    rings = document.annotations.rings
-    drawn = (shapes.ring_xy(rings, ring) for ring in shapes.ring_rows(document, row).tolist())
-    return [xy for xy in drawn if len(xy) > 1 and np.isfinite(xy).all()]
