@@ -270,18 +270,24 @@ def sweep(
         for time in (begin, boundaries[1:])
     )
     recording, weight = line.block_recording[block], until - before
-    said = np.full((len(begin), len(segments.annotator_names)), -1, np.int32)
+    said = _said(line, begin, len(segments.annotator_names))
+    asked = segments.asked[recording]
+    keep = weight > 0
+    if support == "marked":
+        keep &= (asked & (said >= 0)).any(axis=1)
+    return _ratings(segments, said[keep], asked[keep], weight[keep], recording[keep])
+
+
+def _said(line: _Line, begin: IndexArray, n_annotators: int) -> IntArray:
+    """Return the label of each annotator where each stretch begins, -1 for none, (S, A)."""
+    said = np.full((len(begin), n_annotators), -1, np.int32)
     for each, column in enumerate(said.T):
         own = slice(*np.searchsorted(line.annotator, [each, each + 1]).tolist())
         place = np.searchsorted(line.start[own], begin, side="right") - 1
         rows = np.flatnonzero(place >= 0)
         rows = rows[line.end[own][place[rows]] > begin[rows]]
         column[rows] = line.label[own][place[rows]]
-    asked = segments.asked[recording]
-    keep = weight > 0
-    if support == "marked":
-        keep &= (asked & (said >= 0)).any(axis=1)
-    return _ratings(segments, said[keep], asked[keep], weight[keep], recording[keep])
+    return said
 
 
 def _on_one_line(segments: Segments, tier: str | None) -> _Line:
