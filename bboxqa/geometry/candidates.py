@@ -135,7 +135,7 @@ TOLERANCE = 1e-9
 # Annotations per shard, so that the memory for outlines does not grow with the data set.
 _SHARD = 1 << 13
 # Most bytes for the pairs of a shard, and the most of a pair from comparison to matching.
-_MEMORY, _PAIR_BYTES = 10**9, 260
+_MEMORY, _PAIR_BYTES = 10**9, 160
 # Bytes of a column of pairs from which on those of its parts are returned to the system.
 _LARGE = 1 << 25
 Found = tuple[IndexArray, IndexArray, FloatArray]

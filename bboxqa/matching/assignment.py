@@ -112,6 +112,8 @@ def assign(
         chosen.append(open_pairs[settled])
         taken = np.isin(a, a[settled]) | np.isin(b, b[settled])
         open_pairs, a, b, w = (each[~taken] for each in (open_pairs, a, b, w))
+    # An image can have millions of pairs.
+    del a, b, w
     if len(open_pairs):
         chosen.append(_solve(left, right, weight, open_pairs, ranks))
     return np.sort(np.concatenate(chosen))
@@ -136,7 +138,9 @@ def _solve(
     home[left] = home[right] = component
     swapped = find(swapped_components(home, rank, is_right), component) >= 0
     left, right = rank[left], rank[right]
-    left, right = np.where(swapped, right, left), np.where(swapped, left, right)
+    if swapped.any():
+        left, right = np.where(swapped, right, left), np.where(swapped, left, right)
+    del swapped
     order = np.lexsort((right, left, component))
     starts = run_starts(component[order])
     sizes = np.diff(starts, append=len(order))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import (
     BoolArray,
     IndexArray,
+    blocks,
     component_of_each,
-    distinct,
     run_starts,
 )
 from bboxqa.model.annotations import Annotations
@@ -198,8 +198,9 @@ def _join_in_order(
 ) -> list[int]:
     """Return the unit of each node, joined along links in order: its smallest node."""
     # Links of equal annotations come first, then those of higher weight; ties are broken by rank.
-    low, high = np.sort([rank[left], rank[right]], axis=0)
+    low, high = np.minimum(rank[left], rank[right]), np.maximum(rank[left], rank[right])
     order = np.lexsort((high, low, -weight, low != high))
+    del low, high
     home = list(range(len(authors)))
     members: dict[int, list[int]] = {}
     for start in range(0, len(order), _LINKS):
@@ -272,14 +273,22 @@ class LinkedUnits(msgspec.Struct):
         units are nearest to each other and are joined. As a join never brings units nearer, the
         result is the same as joining the nearest two of all units.
         """
-        near: dict[int, dict[int, int]]
-        self.near = near = {unit: {} for unit in distinct(np.append(left, right)).tolist()}
-        links = list(zip(left.tolist(), right.tolist(), strict=True))
-        for (one, other), value in zip(links, weight.tolist(), strict=True):
-            near[one][other] = near[other][one] = value
-        for one, other in links:
-            if self.rank[one] == self.rank[other] and one in near and other in near:
+        nodes, ends = np.unique(np.append(left, right), return_inverse=True)
+        # One object for each unit, as an image can have millions of links.
+        names = nodes.tolist()
+        near: dict[int, dict[int, int]] = {unit: {} for unit in names}
+        self.near = near
+        first, second = ends[: len(left)], ends[len(left) :]
+        for part in blocks(len(left)):
+            sides = first[part].tolist(), second[part].tolist(), weight[part].tolist()
+            for one, other, value in zip(*sides, strict=True):
+                near[names[one]][names[other]] = near[names[other]][names[one]] = value
+        rank = np.array([self.rank[unit] for unit in names])
+        equal = np.flatnonzero(rank[first] == rank[second])
+        for one, other in zip(left[equal].tolist(), right[equal].tolist(), strict=True):
+            if one in near and other in near:
                 self.join(one, other)
+        del ends, first, second
         for start in list(near):
             chain = [start]
             while chain:

@@ -144,7 +144,11 @@ def match_pairwise(
     n_annotators = int(annotator.max(initial=0)) + 1
     left = pairs.left * n_annotators + annotator[pairs.right]
     right = pairs.right * n_annotators + annotator[pairs.left]
-    nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+    both = np.concatenate([left, right])
+    # An image can have millions of pairs.
+    del left, right
+    nodes, ends = np.unique(both, return_inverse=True)
+    del both
     drawn = nodes // n_annotators
     ranks = np.zeros(len(annotations), np.int64)
     several = distinct(drawn)
