@@ -12,6 +12,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     blocks,
     component_of_each,
+    distinct,
     run_starts,
 )
 from bboxqa.model.annotations import Annotations
@@ -176,10 +177,11 @@ def _linked(
         else:
             size_of = [1] * len(nodes)
             units = LinkedUnits({}, size_of, rank.tolist(), authors, linkage == "complete")
+            equal = rank[left] == rank[right]
             # Image by image, as the links of all images take much memory.
             starts = run_starts(annotations.image[pairs.left[kept]])
             for links in map(slice, starts.tolist(), [*starts[1:].tolist(), len(kept)]):
-                units.join_all(left[links], right[links], weight[kept[links]])
+                units.join_all(left[links], right[links], weight[kept[links]], equal[links])
             home = units.home()
         first[nodes] = nodes[home]
     return first
@@ -266,29 +268,26 @@ class LinkedUnits(msgspec.Struct):
             links[other] = back[left] = min(one, two) if self.complete else one + two
         near[left] = links
 
-    def join_all(self, left: IndexArray, right: IndexArray, weight: IndexArray) -> None:
-        """Join units along links until none is left, equal annotations first.
+    def join_all(
+        self, left: IndexArray, right: IndexArray, weight: IndexArray, equal: BoolArray
+    ) -> None:
+        """Join units along links until none is left, those of equal annotations first.
 
         Starting at a unit, the chain goes on to the nearest neighbour of its last unit, until two
         units are nearest to each other and are joined. As a join never brings units nearer, the
         result is the same as joining the nearest two of all units.
         """
-        nodes, ends = np.unique(np.append(left, right), return_inverse=True)
         # One object for each unit, as an image can have millions of links.
-        names = nodes.tolist()
+        names = {unit: unit for unit in distinct(np.append(left, right)).tolist()}
         near: dict[int, dict[int, int]] = {unit: {} for unit in names}
         self.near = near
-        first, second = ends[: len(left)], ends[len(left) :]
         for part in blocks(len(left)):
-            sides = first[part].tolist(), second[part].tolist(), weight[part].tolist()
+            sides = left[part].tolist(), right[part].tolist(), weight[part].tolist()
             for one, other, value in zip(*sides, strict=True):
-                near[names[one]][names[other]] = near[names[other]][names[one]] = value
-        rank = np.array([self.rank[unit] for unit in names])
-        equal = np.flatnonzero(rank[first] == rank[second])
+                near[one][names[other]] = near[other][names[one]] = value
         for one, other in zip(left[equal].tolist(), right[equal].tolist(), strict=True):
             if one in near and other in near:
                 self.join(one, other)
-        del ends, first, second
         for start in list(near):
             chain = [start]
             while chain:
