@@ -239,26 +239,10 @@ def sweep(
     ):
         if found not in allowed:
             raise ConfigError(f"{name} is {found!r}; expected one of: {', '.join(allowed)}")
-    if BACKGROUND in segments.label_names:
-        raise DatasetError(
-            [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
-            "Leave those segments out, or rename the label.",
-        )
-    if problems := segment_problems(segments):
-        raise DatasetError(problems, "Correct the segments and try again.")
+    _check_segments(segments)
     line = _on_one_line(segments, tier)
     if overlaps == "refuse":
-        earlier, later = overlapping(line.annotator, line.start, line.end)
-        problems = []
-        for pair in zip(line.segment[earlier].tolist(), line.segment[later].tolist(), strict=True):
-            (where, first), (other, second) = (describe(segments, place) for place in pair)
-            annotator = clean(segments.annotator_names[segments.annotator[pair[0]]])
-            problems.append(
-                f"{other}: {second} overlaps {first} ({where}); "
-                f"expected one segment of {annotator} at a time"
-            )
-        if problems:
-            raise DatasetError(problems, _ADVICE)
+        _refuse_overlaps(segments, line)
     else:
         line = line.take(*without_overlaps(line.annotator, line.start, line.end, overlaps))
     # Stretches between boundaries, and the number of sample points in them.
@@ -288,6 +272,31 @@ def _said(line: _Line, begin: IndexArray, n_annotators: int) -> IntArray:
         rows = rows[line.end[own][place[rows]] > begin[rows]]
         column[rows] = line.label[own][place[rows]]
     return said
+
+
+def _check_segments(segments: Segments) -> None:
+    if BACKGROUND in segments.label_names:
+        raise DatasetError(
+            [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
+            "Leave those segments out, or rename the label.",
+        )
+    if problems := segment_problems(segments):
+        raise DatasetError(problems, "Correct the segments and try again.")
+
+
+def _refuse_overlaps(segments: Segments, line: _Line) -> None:
+    """Refuse segments of one annotator that overlap."""
+    earlier, later = overlapping(line.annotator, line.start, line.end)
+    problems = []
+    for pair in zip(line.segment[earlier].tolist(), line.segment[later].tolist(), strict=True):
+        (where, first), (other, second) = (describe(segments, place) for place in pair)
+        annotator = clean(segments.annotator_names[segments.annotator[pair[0]]])
+        problems.append(
+            f"{other}: {second} overlaps {first} ({where}); "
+            f"expected one segment of {annotator} at a time"
+        )
+    if problems:
+        raise DatasetError(problems, _ADVICE)
 
 
 def _on_one_line(segments: Segments, tier: str | None) -> _Line:

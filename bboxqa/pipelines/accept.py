@@ -142,21 +142,8 @@ def accept(
         f"{each}: no such file" for each in (original, source) if not Path(each).exists()
     ]:
         raise DatasetError(missing)
-    folders = [source, source.parent] if sent is None else [Path(sent)]
-    places = [each / SENT_LISTS[0] for each in folders if (each / SENT_LISTS[0]).is_file()]
-    if not places:
-        folder = next((each for each in folders if each.is_dir()), folders[0])
-        problem = f"{folder}: has no {SENT_LISTS[0]}, which says what was sent"
-        advice = "Name the folder that `bboxqa agree --send-back` wrote: --sent DIR"
-        raise DatasetError([problem], advice)
-    refuse_replacing([target], files_read([original, source, places[0]]))
-    try:
-        listed = msgspec.json.decode(places[0].read_bytes(), type=SentList)
-        for each in listed.objects:
-            msgspec.convert(each.sent, _Said | None)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        problem = f"{places[0]}: is no list of what was sent: {error}"
-        raise DatasetError([problem], "Send the objects again: --send-back DIR") from None
+    place, listed = _sent_list([source, source.parent] if sent is None else [Path(sent)])
+    refuse_replacing([target], files_read([original, source, place]))
     choices = completed(choices_of({"rotated": listed.rotated}), given())
     key = {} if pseudonyms is None else pseudonyms_of(Path(pseudonyms), ())
     own = _Original(Path(original), listed, choices)
@@ -175,6 +162,24 @@ def accept(
             raise OutputError(f"{target}: already exists; name another, or give --force")
         write_atomically(target, text)
     return Acceptance(target, tuple(changes), tally["sent"], tally["kept"], tuple(notes))
+
+
+def _sent_list(folders: Sequence[Path]) -> tuple[Path, SentList]:
+    """Return the list of what was sent, from the first folder that has one, and its path."""
+    places = [each / SENT_LISTS[0] for each in folders if (each / SENT_LISTS[0]).is_file()]
+    if not places:
+        folder = next((each for each in folders if each.is_dir()), folders[0])
+        problem = f"{folder}: has no {SENT_LISTS[0]}, which says what was sent"
+        advice = "Name the folder that `bboxqa agree --send-back` wrote: --sent DIR"
+        raise DatasetError([problem], advice)
+    try:
+        listed = msgspec.json.decode(places[0].read_bytes(), type=SentList)
+        for each in listed.objects:
+            msgspec.convert(each.sent, _Said | None)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        problem = f"{places[0]}: is no list of what was sent: {error}"
+        raise DatasetError([problem], "Send the objects again: --send-back DIR") from None
+    return places[0], listed
 
 
 class _Said(msgspec.Struct):

@@ -122,27 +122,14 @@ def read(
     if category_map is not None and not isinstance(category_map, Mapping):
         raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
     reading = Reading(
-        annotator_key=annotator_key,
-        attribution=attribution,
-        outlines=segmentation,
-        keypoints=keypoints,
-        rotated=segmentation,
-        scores=True,
-        pattern=pattern,
-        join_by=join,
-        category_map=category_map or {},
-        min_annotators=min_annotators,
-        asked=asked,
-        session_key=session_key,
-        time_key=time_key,
-        tracks=tracks,
+        annotator_key=annotator_key, attribution=attribution, pattern=pattern, join_by=join,
+        outlines=segmentation, keypoints=keypoints, rotated=segmentation, tracks=tracks,
+        category_map=category_map or {}, min_annotators=min_annotators, asked=asked,
+        session_key=session_key, time_key=time_key, scores=True, score=score,
         predictions=None if predictions is None else Predictions(Path(predictions), score),
-        score=score,
         pseudonyms=None if pseudonyms is None else Path(pseudonyms),
-        digest=digest,
-        progress=progress,
-        choices=given(),
-    )
+        digest=digest, progress=progress, choices=given(),
+    )  # fmt: skip
     return _read(source, reading)
 
 

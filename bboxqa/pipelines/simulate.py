@@ -172,11 +172,7 @@ def simulate(
         scene = drawn_scene(images, objects, _shares(categories), overlap, rng)
     else:
         scene = scene_of(read(truth, min_annotators=1))
-    number, listed = _numbered(annotators, "annotators")
-    digits = max(2, len(str(number)))
-    names = (*listed, *(f"p{place:0{digits}}" for place in range(1, number + 1)))
-    if not all(names) or len(set(names)) < len(names):
-        raise ConfigError(f"is {','.join(names)!r}; expected names that differ", "annotators")
+    names = _names_of(annotators)
     if per_image is not None:
         _check("per_image", per_image, 1, len(names))
     tables = {} if profiles is None else read_toml(Path(profiles))
@@ -186,6 +182,16 @@ def simulate(
     boxes = all_boxes(scene, by_name, asked, seed)
     info = {"seed": seed, "profiles": tables, "errors": errors}
     return Simulation(scene, boxes, names, asked, info)
+
+
+def _names_of(annotators: int | str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of annotators, who may be given by their number."""
+    number, listed = _numbered(annotators, "annotators")
+    digits = max(2, len(str(number)))
+    names = (*listed, *(f"p{place:0{digits}}" for place in range(1, number + 1)))
+    if not all(names) or len(set(names)) < len(names):
+        raise ConfigError(f"is {','.join(names)!r}; expected names that differ", "annotators")
+    return names
 
 
 def _check(setting: str, number: float, lowest: int, highest: float = np.inf) -> None:
