@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -278,14 +278,6 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
         )
 
 
-_T = TypeVar("_T")
-
-
-def _of_first(value: Callable[[ThresholdResult], _T], doc: str) -> _T:
-    """Return a property of a result: a value of its first threshold."""
-    return cast("_T", property(lambda result: value(result.thresholds[0]), doc=doc))
-
-
 class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
     """How far annotators agree, at one or more thresholds.
 
@@ -361,31 +353,70 @@ class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
                 found.setdefault(name, []).append((part.iou_threshold, table))
         return found
 
-    alpha = _of_first(lambda first: first.alpha, "Krippendorff's alpha, pooled over all units.")
-    interval = _of_first(lambda first: first.interval, "The 95 % interval of `alpha`.")
-    mean_image_alpha = _of_first(
-        lambda first: first.mean_image_alpha, "The mean of alpha over images."
-    )
-    status = _of_first(lambda first: first.status, 'Why `alpha` is undefined, or "ok".')
-    existence = _of_first(
-        lambda first: first.existence, "How far annotators drew the same objects."
-    )
-    class_agreement = _of_first(
-        lambda first: first.class_agreement, "How far annotators gave objects the same category."
-    )
-    place = _of_first(lambda first: first.place, "How similar the annotations of one object are.")
-    images = _of_first(lambda first: first.images, "Alpha by image.")
-    categories = _of_first(lambda first: first.categories, "Alpha by category against the rest.")
-    pairs = _of_first(lambda first: first.pairs, "Alpha by pair of annotators.")
-    units = _of_first(lambda first: first.units, "A row per unit and annotator.")
-    repeats = _of_first(
-        lambda first: first.repeats,
-        "How far annotators agree with themselves; None where no image was annotated again.",
-    )
-    reference = _of_first(
-        lambda first: first.reference,
-        "How far annotators agree with a reference; None where there is none.",
-    )
+    @property
+    def alpha(self) -> float:
+        """Krippendorff's alpha, pooled over all units."""
+        return self.thresholds[0].alpha
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of `alpha`."""
+        return self.thresholds[0].interval
+
+    @property
+    def mean_image_alpha(self) -> float:
+        """The mean of alpha over images."""
+        return self.thresholds[0].mean_image_alpha
+
+    @property
+    def status(self) -> str:
+        """Why `alpha` is undefined, or "ok"."""
+        return self.thresholds[0].status
+
+    @property
+    def existence(self) -> Existence:
+        """How far annotators drew the same objects."""
+        return self.thresholds[0].existence
+
+    @property
+    def class_agreement(self) -> ClassAgreement:
+        """How far annotators gave objects the same category."""
+        return self.thresholds[0].class_agreement
+
+    @property
+    def place(self) -> Place:
+        """How similar the annotations of one object are."""
+        return self.thresholds[0].place
+
+    @property
+    def images(self) -> Table:
+        """Alpha by image."""
+        return self.thresholds[0].images
+
+    @property
+    def categories(self) -> Table:
+        """Alpha by category against the rest."""
+        return self.thresholds[0].categories
+
+    @property
+    def pairs(self) -> Table:
+        """Alpha by pair of annotators."""
+        return self.thresholds[0].pairs
+
+    @property
+    def units(self) -> Table:
+        """A row per unit and annotator."""
+        return self.thresholds[0].units
+
+    @property
+    def repeats(self) -> Table | None:
+        """How far annotators agree with themselves; None where no image was annotated again."""
+        return self.thresholds[0].repeats
+
+    @property
+    def reference(self) -> ReferenceAgreement | None:
+        """How far annotators agree with a reference; None where there is none."""
+        return self.thresholds[0].reference
 
     def __repr__(self) -> str:
         lines = [
