@@ -138,13 +138,19 @@ _PACKAGE = Path(__file__).parents[1]
 _MOST_NAMES = 10
 
 
-def write_output(path: Path, text: str) -> None:
-    """Write the output of a command to a file, and print its path; annotations are not replaced."""
-    from bboxqa.core.files import write_atomically
+def refuse_annotations(path: Path) -> None:
+    """Refuse to replace a file that holds annotations."""
     from bboxqa.formats.coco.reader import is_surely_coco
 
     if is_surely_coco(path):
         raise OutputError(f"{path}: holds annotations, which are not replaced; name another file")
+
+
+def write_output(path: Path, text: str) -> None:
+    """Write the output of a command to a file, and print its path; annotations are not replaced."""
+    from bboxqa.core.files import write_atomically
+
+    refuse_annotations(path)
     write_atomically(path, text.encode("utf-8", "surrogateescape"))
     click.echo(f"Written: {path}", err=True)
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.console import refuse_inputs, refuse_options, show_notes, tracking, write_output
+from bboxqa.cli.console import (
+    refuse_annotations,
+    refuse_inputs,
+    refuse_options,
+    show_notes,
+    tracking,
+    write_output,
+)
 from bboxqa.cli.options import (
     A_PATH,
     A_SEVERITY,
@@ -143,6 +150,7 @@ def validate(*, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **
     if given["write_baseline"]:
         from bboxqa.rules.fixes import write_baseline
 
+        refuse_annotations(given["write_baseline"])
         write_baseline(given["write_baseline"], report)
         known = f"{len(report.findings):,} known findings"
         click.echo(f"Written: {given['write_baseline']}, {known}", err=True)

@@ -55,6 +55,7 @@ CASES = [
     ("validate x.json --output no/where", "no/where: cannot be written"),
     *((f"{command} -o three.json", "three.json: holds annotations, which are not replaced")
       for command in ("validate x.json", "stats t.csv", "plan real.json --target-width 0.1")),
+    ("validate x.json --write-baseline three.json", "three.json: holds annotations, which are not"),
     ("validate x.json --max-findings -1", "not in the range"),
     ("validate x.json --select ,", "--select names no rule"),
     ("validate x.json --select B --ignore B", "none of the chosen rules applies"),
