@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -294,7 +295,8 @@ def refuse_inputs(path: Path, source: Files) -> None:
     except (OSError, RuntimeError):
         raise OutputError(f"{path}: is a link that leads to itself; name another output") from None
     for each in chain(given, files_read(given) if path.is_dir() else ()):
-        if each.resolve().is_relative_to(place):
+        # `Path.resolve` raises an error for a link that leads to itself; reading reports it.
+        if Path(realpath(each)).is_relative_to(place):
             held = "is read" if each == path else f"holds {each}, which is read"
             raise OutputError(f"{path}: {held}; name another output")
     refuse_replacing([path], files_read(given))

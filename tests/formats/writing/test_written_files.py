@@ -155,6 +155,8 @@ def test_nothing_is_replaced_unless_forced(tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(OutputError, match="is a link that leads to itself"):
         bboxqa.convert(source, tmp_path / "loop" / "out.json", to="coco")
+    with pytest.raises(DatasetError, match="loop"):
+        bboxqa.convert(tmp_path / "loop", out, to="csv", force=True)
 
 
 @pytest.mark.parametrize(
