@@ -94,12 +94,12 @@ def _add_shape(
 ) -> None:
     """Add a shape with the points of its group."""
     shape, label = _shape_of(into, value, image), plain_text(value.get("label"))
-    record = {**into.boxed(shape), "image_id": image["id"]}
+    record = into.boxed(shape)
     if points:
         triples = [[*points_of(each.get("points"))[0].tolist(), 2] for each in points]
         record["keypoints"] = [*chain.from_iterable(triples)]
         record["joints"] = [plain_text(each.get("label")) or UNLABELLED for each in points]
-    record["category_id"] = into.category(label or UNLABELLED, where)
+    record |= {"image_id": image["id"], "category_id": into.category(label or UNLABELLED, where)}
     flags = shapes.mapping(value.get("flags")).items()
     attributes = record.get("attributes", {}) | {name: True for name, is_set in flags if is_set}
     if value.get("difficult") is True:

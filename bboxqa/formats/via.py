@@ -92,7 +92,7 @@ def _json_entries(member: Member, into: Collector) -> Iterator[_Entry]:
     content = mapping(json_of(member, into))
     key = "_via_img_metadata"
     start = pointer_to(key) if key in content else ""
-    for name, entry in (content[key] if start else content).items():
+    for name, entry in mapping(content[key] if start else content).items():
         given, at = mapping(entry), f"{start}{pointer_to(name)}"
         if not given or name.startswith("_via_"):
             continue

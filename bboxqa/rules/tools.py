@@ -109,7 +109,8 @@ RULES = (
             the whole image and its other labels.""",
         explanation="""A value is missing or has a wrong type, coordinates are pixels instead of
             relative ones, numbers have decimal commas, or the file is cut off or in another
-            encoding than it declares. Correct the script, or export the file again.""",
+            encoding than it declares. Correct the script, or export the file again. A file beside
+            labels that holds none, such as notes, has to be moved elsewhere.""",
         example=_changed(_BOX, ('"x": 10', '"x": "left"')),
     ),
     _rule(

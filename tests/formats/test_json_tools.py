@@ -401,6 +401,8 @@ def test_regions_of_via_are_a_list_or_an_object(tmp_path):
         path = one(tmp_path, content)
         assert format_of(path).name == "via"
         assert drawn(alone(path)) == [("a.jpg", NOBODY, "cat", 10, 20, 30, 40)]
+    with pytest.raises(DatasetError, match="is VIA JSON without images"):
+        read_coco(one(tmp_path, project | {"_via_img_metadata": []}))
 
 
 HEADER = (
