@@ -260,7 +260,7 @@ def _named_alike(
     is_yolo = path.exists() and format_of(path, labels.reading).name == "yolo"
     classes = class_names(path) if is_yolo else {}
     of_class = {f"class {number}": name for number, name in classes.items()}
-    if not of_class.keys().isdisjoint(names):
+    if of_class and all(each.startswith("class ") for each in names):
         renamed = settings.category_map
         names = tuple(renamed.get(name := of_class.get(each, each)) or name for each in names)
         notes.append(

@@ -334,6 +334,10 @@ def test_yolo_as_it_predicts(tmp_path):
     write(coco, content)
     found = run("audit", coco, "--predictions", "runs/predict/labels", cwd=tmp_path)
     assert "Name each as in the labels: --map 'class 7=NAME'" in found.stderr
+    # Where some are renamed, the other numbers are not guessed.
+    (tmp_path / "runs/predict/labels/a.txt").write_text("7 .5 .5 .1 .1 .9\n3 .2 .2 .1 .1 .8\n")
+    found = run(*command, "--map", "class 7=car", cwd=tmp_path)
+    assert "the labels do not have left out: 'class 3'; --map OLD=NEW renames" in found.stdout
 
 
 def test_what_was_typed_wrongly_is_said_with_what_to_type(files, tmp_path):
