@@ -147,9 +147,9 @@ def draw_with(
         unchecked = replace(settings, checks=False)
         data = source if isinstance(source, Dataset) else read_for(source, unchecked, reading)
         name = chosen_image(image, data.image_names, records)
-    is_one = len(data.annotator_names) < 2
-    by = by or ("category" if is_one or not data.attribution else "annotator")
-    scene = data_scene(data, name, settings if by == "unit" else None)
+        is_one = len(data.annotator_names) < 2
+        by = by or ("category" if is_one or not data.attribution else "annotator")
+        scene = data_scene(data, name, settings if by == "unit" else None)
     notes = [*data.left_out, *([] if scene.shapes else [_EMPTY])]
     sources = [each.name for each in data.sources]
     scene, of_canvas, files = _on_canvas(scene, images, sources)
