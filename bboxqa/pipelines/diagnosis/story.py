@@ -213,7 +213,10 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
 
 def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None) -> Story:
     """Return sentences on what lowers agreement at the first threshold."""
-    return Story(**_story_parts(_diagnosed(images, result, progress), result))
+    of = _diagnosed(images, result, progress)
+    if progress is not None:
+        progress("diagnosing", 0, 1)
+    return Story(**_story_parts(of, result))
 
 
 def diagnosed(
