@@ -129,14 +129,7 @@ def text_lines(
         n_words = sum(len(line.split()) for line in (*above, *figures, *last))
         most = _MOST_WORDS if result.n_annotators <= _FEW else _MOST_OF_MANY
         n_lines = _ANSWER_LINES - len((*above, *figures, *last)) - 1
-        hidden = story.suggestion if isinstance(story, Diagnosis) and not details else None
-        # As many sentences as have room, all with details.
-        for line in (line for line in story.story if line != hidden):
-            n_words += len(line.split())
-            is_full = len(told) == max(_LEAST, min(_SENTENCES, n_lines)) or n_words > most
-            if is_full and len(told) >= _LEAST and not details:
-                break
-            told.append(f" - {one_line(line)}")
+        told = [*_sentences(story, most - n_words, n_lines, details=details)]
         if told:
             told = [*[f"At {story.threshold_label}:"] * bool(result.thresholds[1:]), *told, ""]
     lines = [*above, *told, *figures, *tables, *last]
@@ -168,6 +161,17 @@ def _warnings(result: MeasuredAgreement, story: Story | None, *, is_chance: bool
             "objects lie in similar places"
         )
     yield from (line for line in (story.warnings if story else ()) if line not in result.notes)
+
+
+def _sentences(story: Story, n_words: int, n_lines: int, *, details: bool) -> Iterator[str]:
+    """Yield who and what lowers agreement: as many sentences as have room, all with `details`."""
+    hidden = story.suggestion if isinstance(story, Diagnosis) and not details else None
+    most = max(_LEAST, min(_SENTENCES, n_lines))
+    for place, line in enumerate(line for line in story.story if line != hidden):
+        n_words -= len(line.split())
+        if not details and (place == most or (n_words < 0 and place >= _LEAST)):
+            return
+        yield f" - {one_line(line)}"
 
 
 def _figures(result: MeasuredAgreement, records: Sequence[Values]) -> Iterator[str]:
