@@ -32,6 +32,7 @@ from bboxqa.diagnostics.parts import (
     parts,
     repetitions,
     resolved,
+    tie_second_boxes,
 )
 from bboxqa.model.diagnosis import ALL_AGREE
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
@@ -101,15 +102,7 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
     has[:, Kind.TWICE] = is_again
     merged, is_part, n_merged, n_joined, split = join_parts(objects, drawn, root, n_annotators)
     has[split[0], Kind.SPLIT] = True
-    # Second boxes and parts that share a unit are tied to the object of one of them.
-    alone = np.flatnonzero(second & (tied[objects.of] == objects.of))
-    of_alone, unit, home = objects.of[alone], matched.units.unit[alone], resolved(root)
-    shown, known = np.full(len(matched.units), -1), objects.n_drawn[home[of_alone]] > 1
-    np.maximum.at(shown, unit[known], home[of_alone[known]])
-    whole = shown[unit]
-    belongs = (home[of_alone] == of_alone) | (home[of_alone] == whole)
-    belongs &= whole >= 0
-    tied[of_alone[belongs]] = whole[belongs]
+    tie_second_boxes(matched, objects, root, second, tied)
     # Objects and who gave another category than most; all annotators in a tie.
     other = of.category != objects.category[objects.of]
     has[objects.of[other & ~drawn.odd_boxes], Kind.CLASS_CONFLICT] = True
@@ -123,13 +116,7 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
     is_apart = unit != objects.unit[objects.of]
     stray[is_apart] = why[unit[is_apart]]
     has[objects.of[is_apart & (stray < 0)], Kind.BADLY_PLACED] = True
-    # Their annotations outside their largest unit; all in a tie.
-    apart = np.flatnonzero(has[objects.of, Kind.BADLY_PLACED] & (stray < 0))
-    (of_unit, _), _, size = distinct_rows(objects.of[apart], unit[apart])
-    largest = np.zeros(n, np.int64)
-    np.maximum.at(largest, of_unit, size)
-    is_split = np.bincount(of_unit[size == largest[of_unit]], minlength=n) > 1
-    apart = apart[is_apart[apart] | is_split[objects.of[apart]]]
+    apart = _apart(matched, objects, has[objects.of, Kind.BADLY_PLACED] & (stray < 0))
     n_missing = objects.n_asked - objects.n_drawn - n_merged
     n_missing[is_again | is_part] = 0
     has[:, Kind.MISSED] = n_missing > 0
@@ -164,6 +151,17 @@ def disagreements(matched: MatchedUnits) -> Disagreements:
         object=concerned_object,
         annotator=annotator,
     )
+
+
+def _apart(matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray) -> IndexArray:
+    """Return the annotations of badly placed objects outside their largest unit, all in a tie."""
+    found = np.flatnonzero(badly_placed)
+    of, unit = objects.of[found], matched.units.unit[found]
+    (of_unit, _), _, size = distinct_rows(of, unit)
+    largest = np.zeros(len(objects.image), np.int64)
+    np.maximum.at(largest, of_unit, size)
+    n_largest = np.bincount(of_unit[size == largest[of_unit]], minlength=len(objects.image))
+    return np.asarray(found[(unit != objects.unit[of]) | (n_largest[of] > 1)])
 
 
 class AgreementSums(FrozenArrays, frozen=True, eq=False):

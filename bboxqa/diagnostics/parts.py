@@ -321,6 +321,24 @@ def join_parts(
     return merged, is_part, n_merged, n_joined, concerned
 
 
+def tie_second_boxes(
+    matched: MatchedUnits,
+    objects: DrawnObjects,
+    root: IndexArray,
+    second: BoolArray,
+    tied: IndexArray,
+) -> None:
+    """Tie second boxes and parts that share a unit to the object of one of them, in place."""
+    alone = np.flatnonzero(second & (tied[objects.of] == objects.of))
+    of, unit, home = objects.of[alone], matched.units.unit[alone], resolved(root)
+    shown = np.full(len(matched.units), -1)
+    known = objects.n_drawn[home[of]] > 1
+    np.maximum.at(shown, unit[known], home[of[known]])
+    whole = shown[unit]
+    belongs = (whole >= 0) & ((home[of] == of) | (home[of] == whole))
+    tied[of[belongs]] = whole[belongs]
+
+
 def with_second_boxes_apart(matched: MatchedUnits) -> MatchedUnits:
     """Return units in which second boxes and parts that match by chance are separate objects.
 
