@@ -301,7 +301,8 @@ def test_joints_and_visibility_stay(to, then, levels, boxed, tmp_path):
     ],
 )
 def test_what_cannot_be_held_is_refused(to, problem, tmp_path):
-    record = {"keypoints": [10, 20, 2, 30, 40, 1], "bbox": [1, 1, 80, 80]}
+    # An area that is text is not compared.
+    record = {"keypoints": [10, 20, 2, 30, 40, 1], "bbox": [1, 1, 80, 80], "area": "9"}
     source = written(tmp_path / "source.json", of_records([record], JOINTS[:2]))
     out = tmp_path / f"o{ENDINGS.get(to, '')}"
     with pytest.raises(DatasetError, match=problem):

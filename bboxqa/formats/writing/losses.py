@@ -156,8 +156,9 @@ def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
 
     def has_area(each: Record) -> bool:
         area, (_, _, width, height) = each.get("area"), each["bbox"]
-        is_box = math.isclose(area or 0, width * height, rel_tol=_ROUNDED_AREA, abs_tol=1)
-        return isinstance(area, int | float) and area > 0 and not is_box
+        if not isinstance(area, int | float) or area <= 0:
+            return False
+        return not math.isclose(area, width * height, rel_tol=_ROUNDED_AREA, abs_tol=1)
 
     # As in `joints_of`, hidden joints are written as visible.
     rows: tuple[tuple[str, str, str, Callable[[Record], bool]], ...] = (
