@@ -30,8 +30,6 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.convert import Target, convert_with, gather
 from bboxqa.report.numbers import csv_row, json_text
 
-_COLUMNS = ("annotator", "image", "reason", "category", "x", "y", "width", "height", "id", "gain")
-_OF_OBJECT = ("annotator", "image", "reason", "category", "bbox", "id", "gain")
 # The settings with which annotators, images and categories are found again.
 _READ = ("annotator_key", "attribution", "join", "category_map")
 
@@ -139,11 +137,7 @@ def send(
                 rotated=reading.rotated,
                 objects=objects,
             )
-            rows = [csv_row(_COLUMNS)]
-            for sent_one in objects:
-                *said, bbox, number, gain = (getattr(sent_one, key) for key in _OF_OBJECT)
-                rows.append(csv_row([*said, *bbox, number, round(gain, 6)]))
-            texts = json_text(msgspec.to_builtins(listed)), "".join(rows)
+            texts = json_text(msgspec.to_builtins(listed)), "".join(_rows(objects))
             for name, text in zip(SENT_LISTS, texts, strict=True):
                 (scratch / name).write_text(text, "utf-8")
     except OSError as error:
@@ -211,6 +205,15 @@ def _as_read(
             if place >= 0:
                 found[own[place]] = msgspec.structs.replace(own[place].object, sent=said)
     return found
+
+
+def _rows(objects: Iterable[ReviewObject]) -> Iterator[str]:
+    """Yield the rows of a table of what was sent."""
+    sides = ("x", "y", "width", "height")
+    yield csv_row(["annotator", "image", "reason", "category", *sides, "id", "gain"])
+    for each in objects:
+        said = (each.annotator, each.image, each.reason, each.category)
+        yield csv_row([*said, *each.bbox, each.id, round(each.gain, 6)])
 
 
 GEOMETRY = ("bbox", "segmentation", "keypoints")
