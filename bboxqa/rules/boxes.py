@@ -437,7 +437,8 @@ RULES = (
         "B012 warning: width and height of images look swapped",
         breaks="Tools that clip boxes cut objects off, and masks have the wrong shape.",
         explanation="""At least five boxes extend beyond their images, and all boxes of these images
-            lie inside after width and height are swapped. Compare with the images (M004).""",
+            lie inside after width and height are swapped. Compare with the images (M004), and swap
+            the two numbers.""",
         bad={"annotations": _TALL},
         good={"images": [{"width": 80, "height": 100}], "annotations": _TALL},
         requires=("B014",),

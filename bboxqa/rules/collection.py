@@ -368,7 +368,8 @@ RULES = (
         breaks="Evaluation expects two detections of one object: recall and AP fall.",
         explanation="""Two boxes of one image, one category and one annotator have an IoU of at
             least 0.9 (duplicate_iou), and so have their outlines, if both have one. Crowds, and
-            unnamed boxes on an image of several annotators, are not reported. Delete one.""",
+            unnamed boxes on an image of several annotators, are not reported. Look at both, and
+            delete one.""",
         bad={"annotations": [{}, _NEARLY]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_NEARLY}]},
         requires=("B014",),
