@@ -292,10 +292,11 @@ def _display_names(path: Path) -> dict[str, str]:
     for file in inside or source.beside(path.parent).direct_members:
         if PurePosixPath(file.name).match(CLASS_NAMES):
             table = Delimited(file.shown, file.text().decode("utf-8", "replace"))
-            if len(table.header) == 2:
-                rows = table.rows(dict(zip(("code", "name"), table.header, strict=True)))
-                listed = (table.header, *zip(*rows.cells.values(), strict=True))
-                found |= {code: one_line(name) for code, name in listed}
+            # The first line is a class as well.
+            rows = [table.header] if len(table.header) == 2 else []
+            for chunk in table.chunks([0, 1]) if rows else ():
+                rows += zip(*chunk.cells.values(), strict=True)
+            found |= {code: one_line(name) for code, name in rows}
     return found
 
 
