@@ -10,6 +10,7 @@ import click
 from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
 from bboxqa.cli.console import refuse_options, show, show_notes, tracking
+from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
 
 
@@ -75,8 +76,8 @@ def audit(
         digest = bool(to.out or to.page)
         reading = replace(AS_COMPARED, digest=digest, choices=choices, progress=progress)
         if folds is not None and to.out is not None:
-            write_folds(paths, folds, to.out, reading)
-            click.echo(f"Written: {to.out}")
+            for number, n in enumerate(write_folds(paths, folds, to.out, reading), 1):
+                click.echo(f"Written: {to.out / f'test-{number}.txt'}: {count(n, 'image')}")
             click.echo("Next: train on train-1.txt, predict the images of test-1.txt, and so on")
             return 0
         result, notes = audit_files(paths, predictions, settings, reading), list[str]()

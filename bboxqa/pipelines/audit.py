@@ -135,8 +135,8 @@ def audit_files(
     )  # fmt: skip
 
 
-def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> None:
-    """Write lists of the images to train on and to predict, for each fold.
+def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> list[int]:
+    """Write lists of images to train on and to predict; return how many each fold predicts.
 
     Images of one folder stay together if there are as many folders as folds, since they are mostly
     frames of one video or images of one place; otherwise images are dealt out by name.
@@ -153,6 +153,7 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> Non
             listed = [f"{name}\n" for name, of in zip(names, own, strict=True)
                       if (of == fold) == (part == "test")]  # fmt: skip
             (scratch / f"{part}-{fold + 1}.txt").write_text("".join(listed), "utf-8")
+    return np.bincount(own).tolist()
 
 
 def _check_one(labels: Dataset) -> None:

@@ -468,8 +468,10 @@ def test_folds(tmp_path, names, groups):
     for record, name in zip(content["images"], names, strict=True):
         record["file_name"] = name
     labels, out = write(tmp_path / "labels.json", content), tmp_path / "folds"
-    assert run("audit", labels, "--folds", 2, "--out", out).returncode == 0
+    done = run("audit", labels, "--folds", 2, "--out", out)
+    assert done.returncode == 0
     for number, own in enumerate(groups, 1):
+        assert f"test-{number}.txt: {len(own)} image" in done.stdout
         assert (out / f"test-{number}.txt").read_text("utf-8").split() == own
         rest = [name for name in names if name not in own]
         assert (out / f"train-{number}.txt").read_text("utf-8").split() == rest
