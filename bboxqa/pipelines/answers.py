@@ -95,8 +95,18 @@ def similar_annotators(
         Pairs by falling share of equal answers. The cosine is NaN where values are not numbers.
         Groups are of rows of the matrix of shares of equal answers, by k-means and by Ward's tree;
         their number is that with the largest silhouette.
+
+    Raises
+    ------
+    DatasetError
+        If the ratings are counts, which do not tell annotators apart.
     """
     names = ratings.annotator_names
+    if not names:
+        raise DatasetError(
+            ["counts do not say who gave which value, so that no annotators can be compared"],
+            "Give ratings instead of counts, one row each.",
+        )
     similarity = annotator_similarity(ratings.data, len(names))
     # An annotator without ratings is in no group.
     rated = np.flatnonzero(~np.isnan(np.diagonal(similarity)))

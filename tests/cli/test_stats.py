@@ -65,6 +65,14 @@ def test_annotators_who_answer_alike(schools):
     assert len(csv_rows(shown)) == 10
 
 
+def test_counts_do_not_show_annotators_who_answer_alike(tmp_path):
+    path = tmp_path / "counts.csv"
+    path.write_text("item,yes,no\na,2,1\nb,0,3\nc,3,0\n")
+    result = run("stats", path, "--layout", "counts", "--annotators")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "counts do not say who gave which value" in result.stderr
+
+
 def test_association_of_two_columns(schools):
     result = run("stats", schools, "--association", "unit", "hard")
     assert (result.returncode, result.stderr) == (0, "")
