@@ -187,7 +187,7 @@ def _linked(
     return first
 
 
-# Links that are looked at before those within a unit are left out.
+# Fewest links that are looked at before those within a unit are left out.
 _LINKS = 1 << 15
 
 
@@ -205,8 +205,10 @@ def _join_in_order(
     del low, high
     home = list(range(len(authors)))
     members: dict[int, list[int]] = {}
-    for start in range(0, len(order), _LINKS):
-        units, links = np.array(home), order[start : start + _LINKS]
+    # As many links as a quarter of the nodes, since the units of all nodes are copied each time.
+    step = max(_LINKS, len(home) // 4)
+    for start in range(0, len(order), step):
+        units, links = np.array(home), order[start : start + step]
         links = links[units[left[links]] != units[right[links]]]
         for one, other in zip(left[links].tolist(), right[links].tolist(), strict=True):
             first, second = home[one], home[other]
