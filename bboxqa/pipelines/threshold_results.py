@@ -312,7 +312,6 @@ def figures_of(of: MeasuredThreshold) -> dict[str, Any]:
         np.bincount(part.data.annotations.category, minlength=len(names)).astype(np.float64)
     )
     defined = image_alpha[~np.isnan(image_alpha)]
-    figures, similarities = sums.figures(), of.objects.similarities
     return {
         "iou_threshold": of.settings.iou_threshold[of.place],
         "alpha": nan if reason else found.value,
@@ -331,6 +330,18 @@ def figures_of(of: MeasuredThreshold) -> dict[str, Any]:
             int((~np.isnan(meaningful)).sum()),
         ),
         "share_of_images_at_1": mean_of((defined == 1).astype(np.float64)),
+        **_object_figures(of),
+        "n_units": n_units,
+        "n_complete_units": complete,
+        "greedy_alpha": greedy,
+        "reliability": reliability,
+    }
+
+
+def _object_figures(of: MeasuredThreshold) -> dict[str, Any]:
+    """Return existence, class and place of the objects."""
+    figures, similarities = of.sums.figures(), of.objects.similarities
+    return {
         "existence": Existence(
             f1=figures["f1"],
             interval=of.interval("f1"),
@@ -344,7 +355,7 @@ def figures_of(of: MeasuredThreshold) -> dict[str, Any]:
             share=figures["class share"],
             interval=of.interval("class"),
             share_interval=of.interval("class share"),
-            status=sums.class_alpha().status,
+            status=of.sums.class_alpha().status,
         ),
         "place": Place(
             mean_iou=figures["place"],
@@ -354,8 +365,4 @@ def figures_of(of: MeasuredThreshold) -> dict[str, Any]:
             below_threshold=figures["below"],
             below_interval=of.interval("below"),
         ),
-        "n_units": n_units,
-        "n_complete_units": complete,
-        "greedy_alpha": greedy,
-        "reliability": reliability,
     }
