@@ -348,11 +348,13 @@ def draw_shapes(
     shapes: Sequence[Shape],
     pixels: ByteArray | None = None,
     part: Rectangle | None = None,
+    scale: Scale | None = None,
 ) -> int:
     """Draw annotations on their image, and return the number of labels without room.
 
     `size` is width and height of the image in the pixels of the annotations; `pixels` are those of
-    the whole image, perhaps reduced. By default, `part` is the result of `visible`.
+    the whole image, perhaps reduced. By default, `part` is the result of `visible`, and `scale`
+    fits the axes and the annotations.
     """
     from matplotlib.patches import Rectangle as Patch
 
@@ -363,7 +365,7 @@ def draw_shapes(
     if pixels is not None:
         ax.imshow(pixels, extent=(0, size[0], size[1], 0), zorder=0)
     ax.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
-    scale = _scale(ax, part, shapes)
+    scale = _scale(ax, part, shapes) if scale is None else scale
     _draw_lines(ax, shapes, scale)
     for shape in shapes:
         _draw_points(ax, shape, scale)
