@@ -153,7 +153,7 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> lis
             listed = [f"{name}\n" for name, of in zip(names, own, strict=True)
                       if (of == fold) == (part == "test")]  # fmt: skip
             (scratch / f"{part}-{fold + 1}.txt").write_text("".join(listed), "utf-8")
-    return np.bincount(own).tolist()
+    return [own.count(fold) for fold in range(folds)]
 
 
 def _check_one(labels: Dataset) -> None:

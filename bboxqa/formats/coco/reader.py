@@ -84,7 +84,8 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
     all of these are listed.
     """
-    document, source = _document_of(path, options)
+    text, source = _text_of(path, options)
+    _check_whole(document := read_bytes(text, str(path), options), path)
     if begins_with_results(document.text):
         return _results_file(document, path, options, source)
     _check_lists(document, path, ("images", "categories") if options.tables else LISTS)
@@ -106,24 +107,22 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     return replace(file, sample=_sample(document.text))
 
 
-def _document_of(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
-    """Read a document; refuse one that is not JSON in UTF-8."""
+def _text_of(path: Path, options: ReadSettings) -> tuple[bytes, Source]:
+    """Return the content of a file, which may be in an archive, and what it is."""
     if (packed := packed_json(path)) is not None:
-        text, source = (
-            packed.read(),
-            Source(str(path), *size_and_digest(path, digest=options.digest)),
-        )
-    else:
-        with named_errors(path, "a COCO JSON file"):
-            if path.exists() and not path.is_file() and not path.is_dir():
-                problem = f"{path}: is a pipe or a device; expected a file"
-                raise DatasetError([problem], "Write it to a file first.")
-            text = read_whole(path)
-        if not text:
-            raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
-        digest = blake2b(text).hexdigest() if options.digest else None
-        source = Source(str(path), len(text), digest)
-    document = read_bytes(text, str(path), options)
+        return packed.read(), Source(str(path), *size_and_digest(path, digest=options.digest))
+    with named_errors(path, "a COCO JSON file"):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            problem = f"{path}: is a pipe or a device; expected a file"
+            raise DatasetError([problem], "Write it to a file first.")
+        text = read_whole(path)
+    if not text:
+        raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
+    return text, Source(str(path), len(text), blake2b(text).hexdigest() if options.digest else None)
+
+
+def _check_whole(document: RawDocument, path: Path) -> None:
+    """Refuse a document that is not JSON in UTF-8."""
     broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
     if document.trailing is not None:
         broken.append(f"not JSON at byte {document.trailing:,}: extra data")
@@ -134,7 +133,6 @@ def _document_of(path: Path, options: ReadSettings) -> tuple[RawDocument, Source
     if broken:
         problems = [f"{path}: {each}" for each in broken]
         raise DatasetError(problems, files=[path] * len(problems))
-    return document, source
 
 
 def _loaded(text: bytes) -> Any:
@@ -330,7 +328,8 @@ def _sample(text: bytes) -> Columns:
 
 def read_results(path: Path, options: ReadSettings) -> AnnotationFile:
     """Return the results in a file; raises DatasetError if it is no list of them."""
-    document, source = _document_of(path, options)
+    text, source = _text_of(path, options)
+    _check_whole(document := read_bytes(text, str(path), options), path)
     return _results_file(document, path, options, source)
 
 

@@ -216,6 +216,8 @@ def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progre
     of = _diagnosed(images, result, progress)
     if progress is not None:
         progress("diagnosing", 0, 1)
+    # Most sentences are about what is in this table.
+    of.table("decomposition")
     return Story(**_story_parts(of, result))
 
 
