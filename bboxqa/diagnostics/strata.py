@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import erfc, log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -190,13 +191,23 @@ def covariates(matched: MatchedUnits) -> Mapping[str, FloatArray]:
     }
 
 
+class Dependence(NamedTuple):
+    """On what errors depend."""
+
+    covariate: str
+    threshold: float
+    """A category, or the value on whose two sides errors differ."""
+    below: bool
+    """Whether errors are frequent below the threshold, or in the category."""
+    inside: float
+    outside: float
+    """The rates of errors where they are frequent, and elsewhere."""
+
+
 def dependence(
     values: Mapping[str, FloatArray], failed: BoolArray, n_tests: int
-) -> tuple[str, float, bool, float, float] | None:
+) -> Dependence | None:
     """Return on what errors depend most, by likelihood-ratio tests [1]_; None if on nothing.
-
-    This is the name of the covariate; a category or threshold; whether errors are frequent there
-    and below, or from the threshold on; and the rates of errors there and elsewhere.
 
     Bonferroni's correction is for all thresholds and categories, and for `n_tests` of other
     covariates and annotators. `values` are the covariates of the cases, (C,) each, NaN where
@@ -245,7 +256,7 @@ def dependence(
             rates = (inside, outside) if below else (outside, inside)
             best = excess[place] - 2 * log(len(excess))
             clear = p_value <= _ALARM and rates[0] >= _LEAST_RATIO * rates[1]
-            found = (name, float(tried[place]), below, *rates) if clear else None
+            found = Dependence(name, float(tried[place]), below, *rates) if clear else None
     return found
 
 

@@ -146,15 +146,15 @@ def _of_some(of: Diagnosed, rate: str, place: int) -> dict[str, str]:
     found = dependence(values, failed.astype(np.bool_), 2 * len(values) * len(of.names))
     if found is None:
         return {}
-    name, threshold, below, *rates = found
-    cut = f"{threshold:,.0f}"
-    if name == CATEGORY:
-        cut = matched.data.category_names[int(threshold)]
-    if name == "time":
-        cut = f"{datetime.fromtimestamp(threshold, UTC):%Y-%m-%d %H:%M}"
-    words = [text.format(cut) for text in SUBSETS[name][not below]]
+    cut = f"{found.threshold:,.0f}"
+    if found.covariate == CATEGORY:
+        cut = matched.data.category_names[int(found.threshold)]
+    if found.covariate == "time":
+        cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
+    words = [text.format(cut) for text in SUBSETS[found.covariate][not found.below]]
     names = ("what", "where", "elsewhere", "inside", "outside")
-    words += ["none" if rate == "0 %" else rate for rate in map(in_percent, rates)]
+    rates = map(in_percent, (found.inside, found.outside))
+    words += ["none" if rate == "0 %" else rate for rate in rates]
     return dict(zip(names, words, strict=True))
 
 
