@@ -1,4 +1,4 @@
-"""Measure whether drift and fatigue find annotators who tire, and nobody else.
+"""Measure whether drift and fatigue are those of annotators who tire.
 
     python benchmarks/validity_of_time.py --runs 100    # prints the table of docs/validity.md
 
@@ -17,14 +17,10 @@ import numpy as np
 
 import bboxqa
 from bboxqa.diagnostics.over_time import work, worked
-from bboxqa.diagnostics.rates import annotators
 from bboxqa.pipelines.counting import compared_images
-from bboxqa.pipelines.diagnosis.disagreements import work_findings
-from bboxqa.pipelines.diagnosis.findings import Diagnosed
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 if TYPE_CHECKING:
-    from bboxqa.model.table import Table
     from bboxqa.model.units import MatchedUnits
 
 IMAGES, OBJECTS = 300, 10
@@ -41,11 +37,8 @@ class Run:
     truth: dict[str, float]
     found: dict[str, float]
     inside: dict[str, bool]
-    named: tuple[bool, bool]
-    """Whether the story names p03, and one of the others."""
     still_inside: dict[str, list[bool]]
     """Whether 0 is in the intervals of the three who do not change."""
-    still_named: bool
 
 
 def matched(seed: int, errors: str = "", *, tires: bool = False) -> MatchedUnits:
@@ -86,22 +79,11 @@ def _slope(weight: np.ndarray, x: np.ndarray, group: np.ndarray, f1: np.ndarray)
     return float(np.linalg.lstsq(columns * root, f1 * root[:, 0], rcond=None)[0][0])
 
 
-def sentences(units: MatchedUnits, **tables: Table) -> str:
-    """Return what the story says of whose F1 changes."""
-    # The result is for other findings.
-    of = Diagnosed(None, units, tuple(tables), tables)
-    return " ".join(each.line.text for each in work_findings(of))
-
-
 def one(seed: int) -> Run:
     """Measure a data set in which p03 tires, and one in which nobody does."""
     units = matched(seed, tires=True)
     table, truth = work(units), true_slopes(units)
-    people = annotators(units)
-    said = sentences(units, work=table, annotators=people)
-    alike = matched(10_000 + seed, "p*: miss=0.1 jitter=1")
-    still, people = work(alike), annotators(alike)
-    last = sentences(alike, work=still, annotators=people)
+    still = work(matched(10_000 + seed, "p*: miss=0.1 jitter=1"))
     return Run(
         truth=truth,
         found={name: float(table[name][3]) for name in CHANGES},
@@ -109,12 +91,10 @@ def one(seed: int) -> Run:
             name: bool(table[f"{name}_low"][3] <= truth[name] <= table[f"{name}_high"][3])
             for name in CHANGES
         },
-        named=("p03" in said, "p01" in said or "p02" in said),
         still_inside={
             name: ((still[f"{name}_low"] <= 0) & (still[f"{name}_high"] >= 0))[1:].tolist()
             for name in CHANGES
         },
-        still_named=any(name in last for name in ("p01", "p02", "p03")),
     )
 
 
@@ -133,9 +113,6 @@ def main() -> None:
         inside = np.mean([run.inside[name] for run in runs])
         still = np.mean([run.still_inside[name] for run in runs])
         print(f"| {name} | {truth:.4f} | {found:.4f} | {inside:.1%} | {still:.1%} |")
-    named, others = np.mean([run.named for run in runs], axis=0)
-    print(f"\np03 is named in {named:.1%}, p01 or p02 in {others:.1%}", end="; ")
-    print(f"where nobody changes, somebody in {np.mean([run.still_named for run in runs]):.1%}")
 
 
 if __name__ == "__main__":

@@ -56,8 +56,6 @@ NO_BOX = "(no box)"
 """The category of an annotator who did not draw the object."""
 ALL_AGREE = "all agree"
 """The kind of disagreement of an object about which there is none."""
-CHANGE_UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
-"""What the changes of an annotator over time are measured by."""
 
 
 class Line(NamedTuple):

@@ -68,7 +68,7 @@ def test_offsets_are_those_of_pairs_one_by_one():
     assert table["offset"][5:] == pytest.approx(-table["offset"][:5])
 
 
-def test_against_a_reference_each_of_two_is_told():
+def test_against_a_reference_each_of_two_has_offsets():
     made = bboxqa.simulate(images=25, annotators=2, errors={"p01": "jitter=1", "p02": "offset=0,3"})
     truth = bboxqa.read_coco(rotated(made.truth()), min_annotators=1)
     document = turned_boxes(rotated(made.document()), {"p01": (0, 2, 0), "p02": (4, 1, 0)})
@@ -94,10 +94,6 @@ def test_against_a_reference_each_of_two_is_told():
     assert row["offset"] == pytest.approx(np.mean((turned_by + 180) % 360 - 180), abs=0.005)
     assert row["offset_low"] < 4 < row["offset_high"]
     assert row["systematic"]
-    story = result.story
-    (turned,) = [line for line in story if line.startswith("p02 draws boxes ")]
-    assert "3.0 px further down and 4.0°" in turned
-    assert not any(line.startswith("p01 draws boxes ") for line in story)
     record = summary(result)
     jsonschema.validate(record, summary_schema())
     (_, person) = record["thresholds"][0]["reference"]["annotators"]

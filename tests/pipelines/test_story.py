@@ -15,7 +15,6 @@ from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.findings import (
     Bounds,
     Finding,
-    Measure,
     above_others,
     median_of_others,
     of_others,
@@ -359,7 +358,7 @@ def test_an_offset_with_which_somebody_matches_least_is_not_harmless():
     values = {"words": "9 px further right", "other": "the others", "cost": "; harmless at IoU 0.5"}
     offset = Finding("offset", ("cid",), values=values)
     without = 0.11, " (without cid, alpha 0.80→0.91)"
-    worst = Finding("worst", ("cid",), Measure(0.9, 0.85, 0.95), gain=without)
+    worst = Finding("worst", ("cid",), 0.9, gain=without)
     (told,) = _with_worst([offset], [worst])
     text = "cid draws boxes 9 px further right than the others (without cid, alpha 0.80→0.91)"
     assert told.line.text == text

@@ -2,35 +2,30 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from math import isnan, nan
-from typing import NamedTuple
+from math import isnan
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.core.text import count, first_few, joined, names_in_words
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.text import count, joined, names_in_words
 from bboxqa.diagnostics.agreement_groups import all_share_boxes, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import holm, medians, object_cells
-from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, MEASURES, in_halves
+from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, in_halves
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
 from bboxqa.diagnostics.strata import CATEGORY, covariates, dependence, explained_extras
-from bboxqa.model.diagnosis import CHANGE_UNITS, NO_BOX
+from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.findings import (
     AXES,
-    DIRECTIONS,
     KIND_WORDS,
-    KINDS_OF_ERRORS,
     LEAST_CONFUSED,
     LEAST_SHARE,
-    NO_SIZE,
     SUBSETS,
     Bounds,
     Diagnosed,
     Finding,
-    Measure,
     above_all,
     above_others,
     beyond_background,
@@ -39,9 +34,9 @@ from bboxqa.pipelines.diagnosis.findings import (
     in_percent,
     judged,
     largest,
-    median_of_others,
     of_others,
     shape_word,
+    two_digits,
 )
 from bboxqa.report.agreement_summary import LEVELS
 
@@ -73,7 +68,7 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
     named = above_others(f1.of_complement(), table["n_images"], differences["f1"])
     for place in named[table["n"][named] > 0][:1].tolist():
         name, without = table["annotator"][place], None
-        pairs, own = of.of_pairs(name, "f1"), float(f1.value[place])
+        pairs, own = of.of_pairs(name, "f1"), f1.at(place)
         others = of_others(pairs, own, _two_digits, "the others with each other")
         if vital.high[place] < 0:
             without = of.instead(f"without {name}", -float(vital.value[place]))
@@ -94,7 +89,7 @@ def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
     for place in np.flatnonzero((n_drawn == 0) & (n_there > 0)).tolist():
         weight = float(n_there[place]) / len(annotations)
         values, who = {"images": count(int(asked[:, place].sum()), "image")}, (of.names[place],)
-        told.append(Finding("idle", who, NO_SIZE, weight, values, Kind.MISSED, table="annotators"))
+        told.append(Finding("idle", who, 0, weight, values, Kind.MISSED, table="annotators"))
     yield from largest(told)
 
 
@@ -125,7 +120,7 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
             more = _of_some(of, rate, place) if rate in ("miss_rate", "class_share") else {}
             kind, values = f"{rate} of some" if more else rate, {"others": others} | more
             size, who = found.at(place), (str(names[place]),)
-            weight = float(size.value * of.share[place])
+            weight = float(size * of.share[place])
             told.append(Finding(kind, who, size, weight, values, cause, table=name))
         yield from largest(told)
 
@@ -164,7 +159,7 @@ def two_annotators(table: Table) -> Iterator[Finding]:
     if len(table) != 2 or not found.low.max() >= LEAST_SHARE:
         return
     first, second = np.argsort(-found.value, kind="stable").tolist()
-    values = {"who": names[first], "other": names[second], "back": found.at(second)}
+    values = {"who": names[first], "other": names[second], "back": in_percent(found.at(second))}
     weight = float(found.value.mean())
     yield Finding("missed", (*names,), found.at(first), weight, values)
 
@@ -175,8 +170,8 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
     found = bounds(table, "identical_share")
     copied = np.flatnonzero(table["copied"])
     if len(copied) and all_share_boxes(table, [*of.names]):
-        least = found.at(int(copied[found.value[copied].argmin()]))
-        share = "all" if least.value == 1 else f"{in_percent(least.value)} or more of the"
+        least = float(found.value[copied].min())
+        share = "all" if least == 1 else f"{in_percent(least)} or more of the"
         share = "nearly all" if share.startswith("100") else share
         yield Finding("all copy", (), least, 1.0, {"share": share})
         return
@@ -234,33 +229,11 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
         for place in named.tolist():
             size, who = figures.at(place), (str(table["annotator"][place]),)
             values = {"others": figures.others(place), "reference": found.name}
-            weight, kind = float(size.value * share[place]), f"reference {error}"
+            weight, kind = float(size * share[place]), f"reference {error}"
             told.append(Finding(kind, who, size, weight, values, table="reference"))
         yield from largest(told)
-    if len(found.offsets):
-        yield from offset_findings(table, found.offsets, "reference_offsets", reference=found.name)
-
-
-def work_findings(of: Diagnosed) -> Iterator[Finding]:
-    """Yield whose F1, of three or more, changes significantly more than that of the others."""
-    if "work" not in of.available or len(of.names) <= 2:
-        return
-    table = of.table("work")
-    people = table.take(np.arange(1, len(table)))
-    share = people["n"] / max(int(people["n"].sum()), 1)
-    for name, unit in CHANGE_UNITS.items():
-        found, told = bounds(people, name), []
-        for sign, way in ((-1, "falls"), (1, "rises")):
-            turned = found.times(sign)
-            for place in above_others(turned, of.table("annotators")["n_images"]).tolist():
-                value, low, high = turned.at(place)
-                if low > 0:
-                    change = f"{way} by {value:.3f} [{low:z.3f}, {high:z.3f}]"
-                    others = found.others(place, "{:+z.3f}".format)
-                    values = {"unit": unit, "change": change, "others": others}
-                    weight, who = float(value * share[place]), (str(people["annotator"][place]),)
-                    told.append(Finding("change", who, weight=weight, values=values, table="work"))
-        yield from largest(told)
+    if "edge" in found.offsets.columns and len(found.offsets):
+        yield from offset_findings(table, found.offsets, reference=found.name)
 
 
 def kind_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -272,11 +245,11 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
-            values = {"share": format(share.at(place), "%"), "what": KIND_WORDS[kind].format(drawn)}
-            settled = of.instead("without that", float(gain.value[place]))
+            values = {"share": in_percent(share.at(place)), "what": KIND_WORDS[kind].format(drawn)}
+            settled = of.instead("without that", gain.at(place))
             if not settled:
                 continue
-            weight = float(share.value[place])
+            weight = share.at(place)
             yield Finding("kind", (), gain.at(place), weight, values, kind, gain=settled)
 
 
@@ -308,7 +281,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             who = confuser(matrix, both, "others", of.table("annotators"), "n_most")
         merged = None
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
-            merged = of.instead("as one category", float(gain.value[place]))
+            merged = of.instead("as one category", gain.at(place))
         if len(who) != 1:
             values = {"first": both[0], "second": both[1], "n": n}
             values["above_all"] = above_all(who) or unknown
@@ -327,8 +300,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         values = {"first": names[0], "second": names[1], "back": ""}
         if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
             values["back"] = f", {names[1]} {names[0]} in {in_percent(back[0])}"
-        size = Measure(rate, nan, nan)
-        yield Finding("calls", (*who,), size, n / n_objects, values, Kind.CLASS_CONFLICT)
+        yield Finding("calls", (*who,), rate, n / n_objects, values, Kind.CLASS_CONFLICT)
 
 
 def agreement_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -340,109 +312,38 @@ def agreement_findings(of: Diagnosed) -> Iterator[Finding]:
         yield Finding("all agree", values=values)
 
 
-def track_findings(of: Diagnosed) -> Iterator[Finding]:
-    """Yield how well annotators agree on tracks; nothing without tracks."""
-    if "tracks" not in of.available or not len(of.table("tracks")):
-        return
-    table = of.table("tracks")
-    idf1, n = bounds(table, "idf1"), len(of.table("track_switches"))
-    lowest = int(np.argmin(idf1.value))
-    pair = " and ".join(table[f"annotator_{number}"][lowest] for number in (1, 2))
-    values = {
-        "pair": f"{pair}, the lowest," if len(table) > 1 else pair,
-        "switches": count(n, "identity switch", "identity switches"),
-    }
-    size = idf1.at(lowest)
-    yield Finding("tracks", (), size, 1 - size.value, values)
-
-
 # Smaller offsets, in px and degrees, are not worth a sentence.
 _LEAST_OFFSET = 0.5
 # A smaller difference of the mean IoU is not worth a sentence.
 _LEAST_DIFFERENCE = 0.03
 # Two edges count as moved alike if their offsets differ by less than this factor.
 _ALIKE = 0.5
-# Turning a box of medium length by 1 degree lowers the IoU by about so many percent.
-_LOST = 2.0
-_MOST_JOINTS = 3
-
-
-class Displacement(NamedTuple):
-    """Where A annotators place boxes along one measure, from the others or from a reference."""
-
-    tested: tuple[Bounds, ...]
-    """The figures of which one has to be significant."""
-    largest: FloatArray
-    lost: FloatArray
-    """(A,). The largest share of the size, and about the share of the overlap that is lost."""
-    significant: BoolArray
-    words: list[str]
-    """The words for the offset of each annotator."""
-
-
-def displacements(table: Table, n_annotators: int) -> list[Displacement]:
-    """Return the offsets of edges, by axis, or of rotated boxes, by measure."""
-    significant = (holm(table["p_value"]) < ALARM).reshape(n_annotators, -1)
-    percent = np.abs(table["offset_percent"]).reshape(n_annotators, -1) / 100
-    is_rotated = "measure" in table.columns
-    offsets = np.stack(bounds(table, "offset" if is_rotated else "offset_px"))
-    offsets = offsets.reshape(3, n_annotators, -1)
-    found = []
-    for number, name in enumerate(MEASURES) if is_rotated else ():
-        figures, lost = Bounds(*offsets[..., number]), percent[:, number]
-        if name == "angle":
-            lost = _LOST * np.abs(np.sin(np.deg2rad(figures.value)))
-        unit, ways = "°" if name == "angle" else " px", DIRECTIONS[name]
-        words = [
-            f"{format(figures.at(place), unit)} {ways[int(value > 0)]}"
-            for place, value in enumerate(figures.value.tolist())
-        ]
-        found.append(Displacement((figures,), lost, lost, significant[:, number], words))
-    for axis, names in enumerate(() if is_rotated else AXES):
-        px, of_axis = offsets[:, :, axis::2], slice(axis, None, 2)
-        near, far = px[..., 0], px[..., 1]
-        # Intervals of sums and differences of edges from the edges' bounds are wide enough.
-        shift = Bounds(*(near + far) / 2)
-        size = Bounds(far[0] - near[0], far[1] - near[2], far[2] - near[1])
-        words = [_edge_words(px[:, place], shift.at(place), size.at(place), names)
-                 for place in range(n_annotators)]  # fmt: skip
-        share, moved = percent[:, of_axis], np.asarray(significant[:, of_axis].any(1))
-        found.append(Displacement((shift, size), share.max(1), share.sum(1), moved, words))
-    return found
-
-
-def _edge_words(
-    px: FloatArray, shift: Measure, size: Measure, names: Sequence[tuple[str, str]]
-) -> str:
-    """Return how the two edges of an axis, with their bounds (3, 2), are moved."""
-    (low, high), (edges, directions, sizes) = px[0], names
-    if low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high)):
-        return f"{shift: px} further {directions[int(low > 0)]}"
-    wider, is_sure = sizes[int(high > low)], (np.sign(px[1]) == np.sign(px[2])).all()
-    if low * high < 0 and is_sure and min(abs(low), abs(high)) >= _LEAST_OFFSET:
-        return f"{size: px} {wider}"
-    edge = int(abs(high) > abs(low))
-    moved = Measure(*px[:, edge].tolist())
-    return f"{wider} ({edges[edge]} edge {moved: px} {directions[moved.value > 0]})"
 
 
 def displaced(
-    annotators: Table, measures: Sequence[Displacement], *, of_reference: bool = False
-) -> dict[tuple[int, ...], list[Displacement]]:
-    """Return what an annotator, or half of them, significantly move, turn or resize.
+    annotators: Table, offsets: Table, *, of_reference: bool = False
+) -> dict[tuple[int, ...], list[tuple[str, float]]]:
+    """Return what an annotator, or half of them, significantly move or resize.
 
-    Of three annotators or more, these are figures that differ from 0 significantly more than those
-    of the others.
+    By annotators, these are the words for the offset along an axis, and the largest share of the
+    size. Of three annotators or more, they differ from 0 significantly more than the others.
     """
-    found: dict[tuple[int, ...], list[Displacement]] = {}
-    known = annotators["n_images"] > 0
-    for measure in measures:
+    shape, known = (len(annotators), -1), annotators["n_images"] > 0
+    significant = (holm(offsets["p_value"]) < ALARM).reshape(shape)
+    percent = np.abs(offsets["offset_percent"]).reshape(shape)
+    edges = np.stack(bounds(offsets, "offset_px")).reshape(3, *shape)
+    found: dict[tuple[int, ...], list[tuple[str, float]]] = {}
+    for axis, names in enumerate(AXES):
+        near, far = edges[..., axis], edges[..., axis + 2]
+        share = percent[:, axis::2].max(1) / 100
+        moved = significant[:, axis::2].any(1) & (share >= LEAST_SHARE)
         groups: dict[tuple[int, ...], None] = {}
-        for figures in measure.tested:
-            sign = np.sign(figures.value)
-            size = judged(annotators, figures).times(sign)
-            large = size.low >= _LEAST_OFFSET
-            large &= measure.significant & (measure.largest >= LEAST_SHARE)
+        # Intervals of sums and differences of edges from the edges' bounds are wide enough.
+        for figures in ((near + far) / 2, far - near[[0, 2, 1]]):
+            sign = np.sign(figures[0])
+            ends = np.sort(sign * figures[1:], axis=0)
+            size = judged(annotators, Bounds(sign * figures[0], *ends))
+            large = moved & (size.low >= _LEAST_OFFSET)
             places = np.flatnonzero(large)
             if not of_reference and in_halves((sign * large)[known][:, None])[0]:
                 # Half err one way and half the other way: those with the higher figures, or the
@@ -457,20 +358,33 @@ def displaced(
                 places = places[places == 0]
             groups |= dict.fromkeys((place,) for place in places.tolist())
         for group in groups:
-            found.setdefault(group, []).append(measure)
+            words = _edge_words(edges[:, group[0], axis::2], names)
+            found.setdefault(group, []).append((words, float(share[group[0]])))
     return found
+
+
+def _edge_words(px: FloatArray, names: Sequence[tuple[str, str]]) -> str:
+    """Return how the two edges of an axis, with their bounds (3, 2), are moved."""
+    (low, high), (edges, directions, sizes) = px[0], names
+    if low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high)):
+        return f"{two_digits(abs(low + high) / 2)} px further {directions[int(low > 0)]}"
+    wider, is_sure = sizes[int(high > low)], (np.sign(px[1]) == np.sign(px[2])).all()
+    if low * high < 0 and is_sure and min(abs(low), abs(high)) >= _LEAST_OFFSET:
+        return f"{two_digits(abs(high - low))} px {wider}"
+    edge = int(abs(high) > abs(low))
+    way = directions[int(px[0, edge] > 0)]
+    return f"{wider} ({edges[edge]} edge {two_digits(abs(px[0, edge]))} px {way})"
 
 
 def offset_findings(
     annotators: Table,
     offsets: Table,
-    name: str,
     n_apart: IndexArray | None = None,
     *,
     reference: str = "",
     threshold: str = "",
 ) -> Iterator[Finding]:
-    """Yield who displaces, turns or resizes boxes significantly more than others, by a table.
+    """Yield who displaces or resizes boxes significantly more than others.
 
     Offsets are measured from the others, or from the reference of this name. With one or two
     others, or if half of the annotators differ from half, it is unknown who is right. `n_apart` is
@@ -479,18 +393,18 @@ def offset_findings(
     names = [str(each) for each in annotators["annotator"]]
     asked = np.flatnonzero(annotators["n_images"] > 0).tolist()
     share = annotators["n"] / max(int(annotators["n"].max()), 1)
-    found, measures = [], displacements(offsets, len(annotators))
-    for group, own in displaced(annotators, measures, of_reference=bool(reference)).items():
+    found = []
+    for group, own in displaced(annotators, offsets, of_reference=bool(reference)).items():
         who, members = [names[place] for place in group], [*group]
         rest = [names[place] for place in asked if place not in group]
-        weight, cost = max(float(each.largest[group[0]]) for each in own), ""
+        weight, cost = max(largest for _, largest in own), ""
         if n_apart is not None:
             apart = float(n_apart[members].sum() / max(int(annotators["n"][members].sum()), 1))
             is_harmless = apart < LEAST_SHARE
             cost = f"; {in_percent(apart)} match no other"
             cost = f"; harmless at {threshold}" if is_harmless else cost
             weight = 0 if is_harmless else max(weight, apart)
-        words, kind = joined([each.words[group[0]] for each in own]), "offset"
+        words, kind = joined([each for each, _ in own]), "offset"
         values = {"words": words, "other": reference or "the others", "cost": cost}
         if not reference and (len(rest) < LEAST_OTHERS or len(group) > 1):
             kind = "either offset"
@@ -498,7 +412,8 @@ def offset_findings(
             values["who"] = joined(who)
         weight *= float(share[members].mean())
         cause, owner = None if reference else Kind.BADLY_PLACED, tuple(who) if len(who) == 1 else ()
-        found.append(Finding(kind, owner, NO_SIZE, weight, values, cause, table=name))
+        table = "reference_offsets" if reference else "offsets"
+        found.append(Finding(kind, owner, 0, weight, values, cause, table=table))
     yield from largest(found)
 
 
@@ -508,58 +423,20 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
     names, found = table["annotator"], bounds(table, "mean_similarity")
     difference = differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
-    if of.matched.compared == "keypoints":
-        # Joints that are moved systematically, or left out, explain all.
-        people = of.table("joint_annotators")
-        errs = people["systematic"] | (people["missing_share_low"] >= LEAST_SHARE)
-        lost = np.where(errs.reshape(len(table), -1).any(1), np.inf, 0.0)
-    else:
-        measures = displacements(of.table(offset_table(of)), len(table))
-        reported = [place for group in displaced(table, measures) for place in group]
-        lost = np.zeros(len(table))
-        lost[reported] = np.sum([each.lost for each in measures], axis=0)[reported]
+    lost = np.zeros(len(table))
+    if "offsets" in of.available:
+        offsets = of.table("offsets")
+        reported = [place for group in displaced(table, offsets) for place in group]
+        percent = np.abs(offsets["offset_percent"]).reshape(len(table), -1)
+        lost[reported] = percent[reported].sum(1) / 100
     large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)
     told = []
     for place in places[large[places]].tolist():
         name, weight = str(names[place]), float(difference.value[place] * of.share[place])
-        pairs, own = of.of_pairs(name, "mean_iou"), float(found.value[place])
+        pairs, own = of.of_pairs(name, "mean_iou"), found.at(place)
         others = of_others(pairs, own, _two_digits, "the others with each other")
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
         values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
         size = found.at(place)
         told.append(Finding("imprecise", (name,), size, weight, values, table="annotators"))
     yield from largest(told)
-
-
-def offset_table(of: Diagnosed) -> str:
-    """Return the name of the table of offsets; "" without."""
-    return next((name for name in ("rotated_offsets", "offsets") if name in of.available), "")
-
-
-def joint_findings(of: Diagnosed) -> Iterator[Finding]:
-    """Yield who exchanges or leaves out joints significantly more than the others."""
-    if "joints" not in of.available:
-        return
-    people = of.table("joint_annotators")
-    labels: list[str] = of.table("joints")["joint"].astype(str).tolist()
-    shape = (-1, len(labels))
-    n_images = people["n_images"].reshape(shape)
-    for kind in ("swapped_share", "missing_share"):
-        figures = Bounds(*(each.reshape(shape) for each in bounds(people, kind)))
-        above = figures.low >= LEAST_SHARE
-        if kind == "swapped_share":
-            # Joints count as exchanged only if that is 100 times as likely: no test is needed.
-            above &= figures.low > median_of_others(figures.value)
-        for joint in range(len(labels) if kind == "missing_share" else 0):
-            part, n_kinds = Bounds(*(each[:, joint] for each in figures)), KINDS_OF_ERRORS
-            named = above_others(part, n_images[:, joint], None, n_kinds * len(labels))
-            above[:, joint] &= np.isin(np.arange(len(above)), named)
-        told = []
-        for who in np.flatnonzero(above.any(1)).tolist():
-            order = np.argsort(-np.where(above[who], figures.value[who], -1), kind="stable")
-            own = [labels[each] for each in order[: above[who].sum()]]
-            size = Measure(*(float(each[who, order[0]]) for each in figures))
-            values = {"joints": first_few(own, _MOST_JOINTS)}
-            name = of.names[who]
-            told.append(Finding(kind, (name,), size, size.value, values, table="joint_annotators"))
-        yield from largest(told)

@@ -42,22 +42,6 @@ _ALARM, _LEAST_LEFT = 0.05, 1e-9
 _AGREEMENT = ("f1", "class_share", "mean_similarity")
 
 
-class Measure(NamedTuple):
-    """A figure with the bounds of its 95 % interval, NaN where there is none."""
-
-    value: float
-    low: float
-    high: float
-
-    def __format__(self, spec: str) -> str:
-        """Return the figure with two digits, as a share ("%"), size ("px", "°") or number."""
-        if spec == "%":
-            return in_percent(self.value)
-        # The direction of an offset is in words.
-        size = two_digits(abs(self.value))
-        return f"{self.value:z.2f}" if spec.isdigit() else f"{size}{spec}"
-
-
 def two_digits(value: float) -> str:
     """Return a number with two digits, without decimals from 10 on."""
     return f"{value:,.0f}" if value >= 9.95 else f"{value:z.1f}" if value >= 0.05 else "0"
@@ -79,14 +63,9 @@ class Bounds(NamedTuple):
         """Return 1 − the figures."""
         return Bounds(1 - self.value, 1 - self.high, 1 - self.low)
 
-    def times(self, sign: FloatArray | int) -> "Bounds":
-        """Return the figures times 1 or −1."""
-        ends = np.stack([sign * self.low, sign * self.high])
-        return Bounds(sign * self.value, ends.min(0), ends.max(0))
-
-    def at(self, place: int) -> Measure:
-        """Return one figure with its interval."""
-        return Measure(*(float(each[place]) for each in self))
+    def at(self, place: int) -> float:
+        """Return one figure."""
+        return float(self.value[place])
 
     def others(self, place: int, *how: Any) -> str:
         """Return the figures of the others in words; see `of_others`."""
@@ -243,74 +222,68 @@ _MOST_NAMED = 3
 # From so many others on, the range of most of them is told; of so few, that of all.
 _MANY, _FEW = 10, 3
 
-# By kind: what is said. `who` are the annotators, `size` the figure with its interval; the other
-# fields are values of the finding. The number of further annotators comes last.
+# By kind: what is said. `who` are the annotators, `size` and `share` the figure as a number and in
+# percent; the other fields are values of the finding. The number of further ones comes last.
 TEMPLATES = {
     "stranger": (
-        "{who} agrees with nobody: F1 {size:2}{others}: perhaps other images, or another task"
+        "{who} agrees with nobody: F1 {size:z.2f}{others}: perhaps other images, or another task"
     ),
-    "worst": "{who} matches the others less than they match each other: F1 {size:2}{others}",
+    "worst": "{who} matches the others less than they match each other: F1 {size:z.2f}{others}",
     "idle": "{who} drew nothing in {images} where the others drew something",
-    "miss_rate": "{who} misses {size:%} of what most others drew{others}",
+    "miss_rate": "{who} misses {share} of what most others drew{others}",
     "miss_rate of some": ("{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}"),
-    "extra_rate": "most others did not draw {size:%} of what {who} drew{others}",
+    "extra_rate": "most others did not draw {share} of what {who} drew{others}",
     "class_share": (
-        "{who} and the others gave different categories to {size:%} of the objects that both drew"
+        "{who} and the others gave different categories to {share} of the objects that both drew"
         "{others}"
     ),
     "class_share of some": (
         "{who} names {what} otherwise than the others: {inside} {where}, {outside} {elsewhere}"
         "{others}"
     ),
-    "calls": "{who} calls {first} {second} in {size:%} of cases{back}",
-    "twice_rate": "{who} draws {size:%} of their objects twice{others}",
-    "split_rate": "{who} splits {size:%} of their objects into parts{others}",
+    "calls": "{who} calls {first} {second} in {share} of cases{back}",
+    "twice_rate": "{who} draws {share} of their objects twice{others}",
+    "split_rate": "{who} splits {share} of their objects into parts{others}",
     "merge_rate": (
-        "{who} draws {size:%} of the objects that most others drew in one box with another{others}"
+        "{who} draws {share} of the objects that most others drew in one box with another{others}"
     ),
     "missed": (
-        "{who} did not draw {size:%} of what {other} drew, and {other} {back:%} of {who}'s: it is "
+        "{who} did not draw {share} of what {other} drew, and {other} {back} of {who}'s: it is "
         "unknown who is right"
     ),
     "copies": (
-        "{who} copied boxes, it is unknown who from whom: {size:%} of those that both drew are "
+        "{who} copied boxes, it is unknown who from whom: {share} of those that both drew are "
         "identical{once}"
     ),
     "all copy": (
         "all annotators share {share} boxes that two of them drew: agreement does not show how far "
         "they would agree independently"
     ),
-    "change": "F1 of {who} with the others {change} {unit}{others}",
     "offset": "{who} draws boxes {words} than {other}{cost}",
     "either offset": ("{who} {draw} boxes {words}, or {other} the reverse (unknown which){cost}"),
-    "imprecise": ("{who} places {places} less precisely: mean {what} {size:2}{others}"),
-    "swapped_share": "{who} exchanges left and right in up to {size:%} of the objects: {joints}",
-    "missing_share": (
-        "{who} leaves out joints that others label, in up to {size:%} of the objects: {joints}"
-    ),
-    "tracks": "tracks: IDF1 of {pair} is {size:2}; {switches}",
+    "imprecise": ("{who} places {places} less precisely: mean {what} {size:z.2f}{others}"),
     "by chance": (
         "boxes overlap no more often than those of different images would: look whether annotators "
         "saw the same images, and had the same task"
     ),
     "kind": "{share} of the objects {what}",
     "confusion": (
-        "{first} and {second} are confused in {n:,} objects, {size:%} of those with either"
+        "{first} and {second} are confused in {n:,} objects, {share} of those with either"
         "{above_all}"
     ),
     "all agree": "all annotators drew the same {objects} with the same category{rest}",
     "worst of reference": (
-        "{who} agrees less with the reference {reference} than others do: F1 {size:2}{others}"
+        "{who} agrees less with the reference {reference} than others do: F1 {size:z.2f}{others}"
     ),
     "reference confusion": (
         "{first} and {second} are confused in {n:,} of the boxes that match objects of "
-        "{reference}, {size:%} of those with either{above_all}"
+        "{reference}, {share} of those with either{above_all}"
     ),
-    "reference miss_rate": "{who} misses {size:%} of the objects of {reference}{others}",
-    "reference extra_rate": "{reference} has no object in {size:%} of the boxes of {who}{others}",
-    "reference twice_rate": "{who} draws {size:%} of the objects of {reference} twice{others}",
+    "reference miss_rate": "{who} misses {share} of the objects of {reference}{others}",
+    "reference extra_rate": "{reference} has no object in {share} of the boxes of {who}{others}",
+    "reference twice_rate": "{who} draws {share} of the objects of {reference} twice{others}",
     "reference class_share": (
-        "{who} gives another category than {reference} to {size:%} of its objects{others}"
+        "{who} gives another category than {reference} to {share} of its objects{others}"
     ),
     "unjudged": (
         "no image has three annotators: where two differ, it is unknown who is right; "
@@ -339,15 +312,6 @@ KIND_WORDS = {
     Kind.TWICE: "are drawn twice by one annotator",
 }
 
-# By measure of rotated boxes: the words for figures below and above 0.
-DIRECTIONS = {
-    "centre x": ("further left", "further right"),
-    "centre y": ("further up", "further down"),
-    "long side": ("shorter", "longer"),
-    "short side": ("narrower", "wider"),
-    "angle": ("further counter-clockwise", "further clockwise"),
-}
-
 # By axis: the names of its two edges, and the words for boxes whose figures are below and above 0.
 AXES = (
     (("left", "right"), ("left", "right"), ("narrower", "wider")),
@@ -362,8 +326,6 @@ ADVICE = {
     "split or merged": "decide{who} whether groups and parts are one object",
     "drawn twice by one": "agree{who} that an object is drawn once",
 }
-
-NO_SIZE = Measure(float("nan"), float("nan"), float("nan"))
 
 
 class Diagnosed(msgspec.Struct, frozen=True, eq=False):
@@ -416,7 +378,7 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     """The name of its template."""
     who: tuple[str, ...] = ()
     """The annotators that it is about."""
-    size: Measure = NO_SIZE
+    size: float = 0.0
     """Its figure."""
     weight: float = 0.0
     """About the share of objects that it concerns; 0 for what is harmless, infinite for what
@@ -439,9 +401,8 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     @property
     def line(self) -> Line:
         """The sentence as a line of a story."""
-        text = said(
-            self.kind, **{"who": joined(names_in_words(self.who)), "size": self.size, **self.values}
-        )
+        figure = {"size": self.size, "share": in_percent(self.size)}
+        text = said(self.kind, **{"who": joined(names_in_words(self.who)), **figure, **self.values})
         see = f"{self.table}.csv" if self.n_more else ""
         gain = self.gain[1] if self.gain else ""
         more = f"; {self.n_more} more: {see}" if see else ""

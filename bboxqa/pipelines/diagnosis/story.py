@@ -74,12 +74,10 @@ def story_of(of: Diagnosed) -> list[Line]:
         elif judged:
             worst = [*disagreements.worst_annotator(of, apart)]
         found += _of_people(of, apart)
-        found += [*disagreements.joint_findings(of), *disagreements.work_findings(of)]
     if reference is None:
         found += disagreements.confusion_findings(of, named=named and judged)
     elif named:
         found += disagreements.reference_confusions(reference)
-    found += disagreements.track_findings(of)
     # Who does something else altogether is told so, and not how it differs; and who confuses two
     # categories is not told to use others again.
     strangers = {each.owner for each in worst if each.kind == "stranger"}
@@ -126,7 +124,7 @@ def _ordered(found: Sequence[Finding]) -> list[Finding]:
 
 def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield who errs, against the reference or the others; from these they are `apart`."""
-    name, at = disagreements.offset_table(of), of.part.threshold_label
+    has_offsets, at = "offsets" in of.available, of.part.threshold_label
     annotators = of.table("annotators")
     # In how many objects bad places concern each one; see `decomposition_by_annotator`.
     found = kinds_of_objects(independent(of.matched))
@@ -138,19 +136,15 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     elif np.count_nonzero(annotators["n_images"]) <= 2:
         left = np.flatnonzero(annotators["n_images"])
         two = annotators.take(left)
-        if name and len(left) == 2:
-            n_rows = len(of.table(name)) // len(annotators)
-            rows = (n_rows * left[:, None] + range(n_rows)).ravel()
-            own = of.table(name).take(rows)
-            yield from disagreements.offset_findings(two, own, name, n_apart[left], threshold=at)
+        if has_offsets and len(left) == 2:
+            own = of.table("offsets").take((4 * left[:, None] + range(4)).ravel())
+            yield from disagreements.offset_findings(two, own, n_apart[left], threshold=at)
         if len(annotators) == 2:
             yield from disagreements.two_annotators(two)
     elif apart:
-        if name:
-            offsets = of.table(name)
-            yield from disagreements.offset_findings(
-                annotators, offsets, name, n_apart, threshold=at
-            )
+        if has_offsets:
+            offsets = of.table("offsets")
+            yield from disagreements.offset_findings(annotators, offsets, n_apart, threshold=at)
         yield from disagreements.precision_findings(of, apart)
         yield from disagreements.erring_annotators(of, apart)
 
@@ -204,7 +198,7 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
             if not most.weight:
                 # An offset alone, with which somebody matches least, is not harmless.
                 values = {**told.values, "cost": ""}
-                told = replace(told, weight=1 - each.size.value, values=values)
+                told = replace(told, weight=1 - each.size, values=values)
             result[result.index(most)] = told
         else:
             result.append(replace(each, weight=1.0))
