@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.console import print_result, show, tracking
+from bboxqa.cli.console import show, tracking
 from bboxqa.cli.options import (
     A_PATH,
     COMPARING,
@@ -16,7 +16,6 @@ from bboxqa.cli.options import (
     options,
     reading_of,
 )
-from bboxqa.core.errors import DatasetError
 from bboxqa.report import COMPARISON_VIEWS
 
 
@@ -74,13 +73,6 @@ def compare(
             before, after, settings, saved=saved, pseudonyms=pseudonyms, digest=out is not None,
             choices=choices, progress=progress,
         )  # fmt: skip
-    if isinstance(result, dict):
-        if out is not None:
-            raise DatasetError([result["reason"]], "Without the measured files, leave --out out.")
-        from bboxqa.report.comparison import since_lines
-
-        print_result(result, {"json": dict, "text": since_lines}, output_format, None)
-        return 0
     written = []
     if out is not None:
         from bboxqa.formats.sources import files_read

@@ -10,18 +10,16 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 
 CHANGES = (
-    "unchanged",
-    "moved",
-    "renamed",
-    "moved_and_renamed",
-    "crowd_flag_changed",
-    "removed",
-    "added",
-)
+    "unchanged", "moved", "renamed", "moved_and_renamed", "crowd_flag_changed", "removed", "added",
+)  # fmt: skip
 """What can happen to an annotation; "renamed" means that its category changed."""
 
 CROWD_FLAGS = ("", "set", "cleared")
 """Changes of the crowd flag of an annotation; empty if it stays the same."""
+
+
+PLURALS = {"image": "images", "category": "categories", "annotator": "annotators"}
+"""What has a name in both versions, and the tables of the changes of each."""
 
 
 class Version(msgspec.Struct, frozen=True, eq=False):

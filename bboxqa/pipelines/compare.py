@@ -1,6 +1,7 @@
 """Differences between two versions of a data set, or since a result was saved."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from math import isnan, nan
 from pathlib import Path
@@ -30,7 +31,7 @@ from bboxqa.agreement.resampling import (
 )
 from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress, distinct
-from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
+from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.core.machine import one_blas_thread
 from bboxqa.core.text import one_line
 from bboxqa.core.version import __version__
@@ -53,17 +54,7 @@ from bboxqa.pipelines.versions import (
     names_of,
     renamed_categories,
 )
-from bboxqa.report.numbers import json_value
 
-# Settings that determine the figures of a result, without those of intervals and display.
-_COMPARED = (
-    "similarity", "iou_threshold", "matcher", "category_lenient", "missing", "empty_images",
-    "all_touched", "sigmas",
-)  # fmt: skip
-_MOVED = (
-    "the measured files are gone or have changed, or predictions were measured with them; to see "
-    "what changed in annotations, keep the former files beside the new ones"
-)
 _OF_VERSIONS = replace(AS_COMPARED, min_annotators=1, by_files="any")
 
 
@@ -135,14 +126,12 @@ def compare_files(
     digest: bool = True,
     choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
-) -> ComparisonResult | dict[str, Any]:
+) -> ComparisonResult:
     """Read two versions and compare them, with checked settings.
 
     `before` and `after` are files or folders; the other parameters are those of `compare` and
-    `read`. Where `before` is a saved result, `saved` is what `read_saved` returns: then the
-    files that were measured are compared, or if these have changed, the saved figures are.
-
-    Raises ConfigError if saved figures were measured with other settings.
+    `read`. Where `before` is a saved result, `saved` is what `read_saved` returns: then the files
+    that were measured are compared. Raises DatasetError if these are not as they were.
     """
     inputs = [] if saved is None else saved["manifest"]["inputs"]
     scores = [each["score"] for each in inputs if each.get("score") is not None]
@@ -153,15 +142,38 @@ def compare_files(
     )  # fmt: skip
     second = read_for(after, settings, reading)
     if saved is not None:
-        first = _former(inputs, settings, reading)
-        if first is None:
-            return _since(saved, str(before), second, settings)
+        first = _measured(inputs, before, settings, reading)
     else:
         first = read_for(before, settings, reading)
         if pseudonyms is not None:
             # A file may be named after a person of the other version, who was not known then.
             second = read_for(after, settings, reading)
     return compare_with(first, second, settings, progress=progress)
+
+
+def _measured(
+    saved: list[dict[str, Any]], folder: AnyPath, settings: AgreeSettings, reading: Reading
+) -> Dataset:
+    """Return the data that a saved result measured, if the files are as they were."""
+    sources = [each for each in msgspec.convert(saved, list[Source]) if each.role == "annotations"]
+    files: Files = [each.name for each in sources]
+    if all(each.annotator is not None for each in sources):
+        of_people: dict[str, list[AnyPath]] = {}
+        for each in sources:
+            of_people.setdefault(str(each.annotator), []).append(each.name)
+        files = of_people
+    has_model, data = any(each["role"] == "predictions" for each in saved), None
+    with suppress(BboxqaError):
+        data = read_for(files, settings, reading)
+    digests = [sorted(str(e.blake2b) for e in of) for of in (sources, data.sources if data else ())]
+    if data is None or has_model or digests[0] != digests[1]:
+        what = "the measured files are gone or have changed, or predictions were measured with them"
+        raise DatasetError(
+            [f"{folder}: {what}"],
+            "Keep the former files, and compare them: bboxqa compare FORMER AFTER\nThe figures of "
+            f"the result are in {Path(folder, 'summary.json')}; those of now: bboxqa agree AFTER",
+        )
+    return data
 
 
 def compare_with(
@@ -173,17 +185,14 @@ def compare_with(
     n_common = len(images[0] & images[1])
     join = join_advice(images) if 2 * n_common < min(map(len, images)) else ""
     matched = match_versions(before, after, names, settings, progress)
-    names = replace(names, categories=renamed_categories(before, after, matched))
-    changes = changes_of(before, after, matched, names)
+    names = {**names, "category": renamed_categories(before, after, matched)}
     versions = [_version(data, settings, progress) for data in (before, after)]
+    results = [each.agreement for each in versions if each.agreement is not None]
     thresholds: tuple[AgreementChange, ...] = ()
     paired, n_images = False, (0, 0)
-    first, second = (version.agreement for version in versions)
-    if first is not None and second is not None:
-        thresholds, paired, n_images = _agreement_changes(
-            (first, second), names, settings, progress
-        )
-    if not (thresholds or n_common) and all(images):
+    if len(results) == 2:
+        thresholds, paired, n_images = _agreement_changes(results, names, settings, progress)
+    elif not n_common and all(images):
         one, other = (one_line(each.image_names[0]) for each in (before, after))
         raise DatasetError(
             [f"no image is in both versions: the first is {one!r} before and {other!r} after"],
@@ -191,25 +200,18 @@ def compare_with(
         )
     both = (("before", before), ("after", after))
     headlines = tuple(f"{name}: {line}" for name, data in both for line in data.headlines)
+    notes = [
+        *headlines,
+        *[f"images are compared by file name: {join}"] * bool(join),
+        *["no image is in both versions"] * (all(images) and not (n_common or join)),
+        *_agreement_notes(versions, thresholds, n_images, settings),
+    ]
     return ComparisonResult(
-        before=versions[0],
-        after=versions[1],
-        unused_ids=matched.unused_ids,
-        measure=measure_name(settings.similarity),
-        **changes,
-        thresholds=thresholds,
-        paired=paired,
-        n_measured_images=n_images,
-        settings=settings,
-        version=__version__,
-        notes=(
-            *headlines,
-            *[f"images are compared by file name: {join}"] * bool(join),
-            *["no image is in both versions"] * (all(images) and not (n_common or join)),
-            *_agreement_notes(versions, thresholds, n_images, settings),
-        ),
-        headlines=headlines,
-    )
+        before=versions[0], after=versions[1], unused_ids=matched.unused_ids,
+        measure=measure_name(settings.similarity), **changes_of(before, after, matched, names),
+        thresholds=thresholds, paired=paired, n_measured_images=n_images, settings=settings,
+        version=__version__, notes=tuple(notes), headlines=headlines,
+    )  # fmt: skip
 
 
 def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) -> Version:
@@ -220,14 +222,10 @@ def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) 
         plain = replace(settings, bootstrap=0)
         agreement = agree_with(data, plain, with_chance=False, progress=progress)
     return Version(
-        n_images=len(data.image_names),
-        n_annotators=len(data.annotator_names),
-        n_annotations=len(data.annotations),
-        attribution=data.attribution,
-        sources=data.sources,
-        reading=data.reading,
-        agreement=agreement,
-    )
+        n_images=len(data.image_names), n_annotators=len(data.annotator_names),
+        n_annotations=len(data.annotations), attribution=data.attribution, sources=data.sources,
+        reading=data.reading, agreement=agreement,
+    )  # fmt: skip
 
 
 def _agreement_notes(
@@ -272,7 +270,7 @@ class _Side(NamedTuple):
 
 
 def _agreement_changes(
-    results: tuple[MeasuredAgreement, MeasuredAgreement],
+    results: Sequence[MeasuredAgreement],
     names: Names,
     settings: AgreeSettings,
     progress: Progress | None,
@@ -283,18 +281,17 @@ def _agreement_changes(
     doi:10.1201/9780429246593). Images that both versions measure are drawn together, and then
     agreement is that of these images.
     """
-    versions = [*zip(results, names.images.places, names.categories.places, strict=True)]
-    images = []
-    for result, image, _ in versions:
+    places = zip(names["image"].places, names["category"].places, strict=True)
+    versions, images = [*zip(results, places, strict=True)], []
+    for result, (image, _) in versions:
         table = result.thresholds[0].images
         counts = (table["n_annotations"] > 0) | (result.settings.empty_images != "skip")
         images.append(np.sort(image[table.codes("image")[counts]]))
     shared = np.intersect1d(images[0], images[1])
-    if len(shared):
-        images = [shared, shared]
+    images = [shared, shared] if len(shared) else images
     sides = [
-        [_side(part, settings, image, category, names, drawn) for part in result.thresholds]
-        for (result, image, category), drawn in zip(versions, images, strict=True)
+        [_side(part, settings, place, names, drawn) for part in result.thresholds]
+        for (result, place), drawn in zip(versions, images, strict=True)
     ]
     values = distinct(np.concatenate([each.counted.value for side in sides for each in side]))
     replicates = []
@@ -306,36 +303,35 @@ def _agreement_changes(
         steps = None if progress is None else partial(progress, "resampling")
         for side, drawn, seed in zip(sides, images, seeds, strict=True):
             counted, alphas = [each.counted for each in side], [each.alpha for each in side]
-            estimators = image_estimators(counted, alphas, drawn, values)
+            estimators, clusters = image_estimators(counted, alphas, drawn, values), len(drawn)
             for index, each in enumerate(side):
                 pairs = SumTable(partial(each.objects.take, drawn, axis=1))
-                f1 = Estimator(
-                    nan, nan, nan, OK, pairs, lambda of: ratio(*of), np.arange(len(drawn))
+                estimators[index, "f1"] = Estimator(
+                    nan, nan, nan, OK, pairs, lambda of: ratio(*of), np.arange(clusters)
                 )
-                estimators[index, "f1"] = f1
             with one_blas_thread():
                 replicates.append(replicates_of_all(estimators, settings.bootstrap, seed, steps))
-    changes = [
-        _change(place, part, [side[place] for side in sides], replicates, values, names)
-        for place, part in enumerate(results[1].thresholds)
-    ]
+    changes = []
+    for index, part in enumerate(results[1].thresholds):
+        drawn_again = [{kind: each[index, kind] for kind in _KINDS} for each in replicates]
+        changes.append(_change(part, [side[index] for side in sides], drawn_again, values, names))
     return tuple(changes), len(shared) > 0, (len(images[0]), len(images[1]))
 
 
 def _side(
     part: ThresholdResult,
     settings: AgreeSettings,
-    image: IndexArray,
-    category: IndexArray,
+    places: tuple[IndexArray, IndexArray],
     names: Names,
     drawn: IndexArray,
 ) -> _Side:
-    """Return a version in the drawn images; `image` and `category` are its places among both."""
-    n_images, missing, table = len(names.images), settings.missing, part.images
+    """Return a version in the drawn images; `places` are its images and categories among both."""
+    (image, category), missing, table = places, settings.missing, part.images
+    n_images = len(names["image"])
     inside = np.isin(np.arange(n_images), drawn)
     found, measured = coincidences(part.reliability, missing), table.codes("image")
     # A missing annotation is the last value.
-    values = np.append(category, len(names.categories))
+    values = np.append(category, len(names["category"]))
     counted = of_groups(found, np.where(inside[image], image, -1), n_images, values)
     n_drawn, alpha = table["n_annotations"], np.full(n_images, nan)
     if not isnan(part.mean_image_alpha):
@@ -362,26 +358,27 @@ def _side(
     return _Side(counted, alpha, objects, status, figures)
 
 
+_KINDS = ("pooled", "mean", "f1", "categories")
+
+
 def _change(
-    threshold: int,
     part: ThresholdResult,
     sides: Sequence[_Side],
-    replicates: Sequence[Mapping[tuple[int, str], FloatArray]],
+    replicates: Sequence[Mapping[str, FloatArray]],
     values: IntArray,
     names: Names,
 ) -> AgreementChange:
     """Return the change at one threshold; `values` are the categories that occur."""
-
-    def rows(kind: str) -> FloatArray:
-        """Return what `Change` has of each figure, (K, 10)."""
-        of_kind = [side.figures[kind] for side in sides]
+    rows = {}
+    for kind in _KINDS:
+        # What `Change` has of each figure, (K, 10).
+        (old, n_old), (new, n_new) = (side.figures[kind] for side in sides)
         if kind == "categories":
-            of_kind = [(figure[values], n[values]) for figure, n in of_kind]
-        (old, n_old), (new, n_new) = of_kind
+            old, new, n_old, n_new = old[values], new[values], n_old[values], n_new[values]
         figures, ends = [old, new, new - old], np.full((len(old), 7), nan)
         ends[:, 6] = 0
         if replicates:
-            first, last = (np.atleast_2d(each[threshold, kind]) for each in replicates)
+            first, last = (np.atleast_2d(each[kind]) for each in replicates)
             fewest, highest = (n_old, n_new, np.minimum(n_old, n_new)), (1.0, 1.0, 2.0)
             for place, each in enumerate((first, last, last - first)):
                 bounds, shift = covering_intervals(
@@ -390,93 +387,30 @@ def _change(
                 bounds[np.isnan(figures[place])] = nan
                 ends[:, 2 * place : 2 * place + 2] = bounds
             ends[:, 6] = shift
-        return np.column_stack([*figures, ends])
+        rows[kind] = np.column_stack([*figures, ends])
+    pairs = zip(("before", "after"), sides, strict=True)
+    why = "; ".join(f"{name}: {side.status}" for name, side in pairs if side.status != OK)
 
     def change(kind: str, status: str = OK) -> Change:
-        old, new, difference, *ends, shift = rows(kind)[0].tolist()
+        old, new, difference, *ends, shift = rows[kind][0].tolist()
         intervals = tuple(ends[:2]), tuple(ends[2:4]), tuple(ends[4:])
         return Change(old, new, difference, *intervals, shift, status)
 
-    pairs = zip(("before", "after"), sides, strict=True)
-    why = "; ".join(f"{name}: {side.status}" for name, side in pairs if side.status != OK)
-    shown = np.flatnonzero(values < len(names.categories))
-    old, new, difference, *_, low, high, _ = rows("categories")[shown].T
+    shown = np.flatnonzero(values < len(names["category"]))
+    old, new, difference, *_, low, high, _ = rows["categories"][shown].T
     first, last = (side.alpha for side in sides)
     images = np.flatnonzero(~(np.isnan(first) & np.isnan(last)))
+    category = Categorical(values[shown], names["category"].names)
+    image = Categorical(images.astype(np.int32), names["image"].names)
     return AgreementChange(
-        measure=part.measure,
-        iou_threshold=part.iou_threshold,
-        pooled=change("pooled", why or OK),
-        mean=change("mean"),
-        f1=change("f1"),
-        categories=Table(
-            {
-                "category": Categorical(values[shown], names.categories.names),
-                "alpha_before": old,
-                "alpha_after": new,
-                "difference": difference,
-                "low": low,
-                "high": high,
-            }
-        ),
-        images=Table(
-            {
-                "image": Categorical(images.astype(np.int32), names.images.names),
-                "alpha_before": first[images],
-                "alpha_after": last[images],
-                "difference": (last - first)[images],
-            }
-        ),
-    )
-
-
-def _since(
-    saved: Mapping[str, Any], folder: str, present: Dataset, settings: AgreeSettings
-) -> dict[str, Any]:
-    """Compare saved figures; refuse settings other than those of the saved result."""
-    now = msgspec.json.decode(msgspec.json.encode(settings))
-    then = now | saved["manifest"]["settings"]
-    for key in _COMPARED:
-        if now[key] != then[key]:
-            one, other = (f"{value}".strip("[]") for value in (now[key], then[key]))
-            problem = f"is {one}, but {other} in the result to compare with; leave it out"
-            raise ConfigError(problem, "iou" if key == "iou_threshold" else key)
-    result = agree_with(present, replace(settings, bootstrap=0), with_chance=False)
-    figures = []
-    for old, new in zip(saved["summary"]["thresholds"], result.thresholds, strict=True):
-        for name, was, value in (
-            ("alpha, pooled", old["alpha"], new.alpha),
-            ("alpha, mean over images", old["mean_image_alpha"], new.mean_image_alpha),
-            ("existence, F1", old["existence"]["f1"], new.existence.f1),
-        ):
-            change = None if was is None else json_value(value - was)
-            figure = {"before": was, "now": json_value(value), "difference": change}
-            figures.append({"name": f"{name}, {new.threshold_label}", **figure})
-    n_before, n_now = saved["summary"]["n_annotations"], len(present.annotations)
-    return {
-        "folder": folder,
-        "figures": figures,
-        "annotations_by_id": None,
-        "n_annotations": {"before": n_before, "now": n_now},
-        "reason": _MOVED,
-    }
-
-
-def _former(
-    saved: list[dict[str, Any]], settings: AgreeSettings, reading: Reading
-) -> Dataset | None:
-    """Return the data that were measured; None if the files are not as they were."""
-    sources = [each for each in msgspec.convert(saved, list[Source]) if each.role == "annotations"]
-    files: Files = [each.name for each in sources]
-    if all(each.annotator is not None for each in sources):
-        of_people: dict[str, list[AnyPath]] = {}
-        for each in sources:
-            of_people.setdefault(str(each.annotator), []).append(each.name)
-        files = of_people
-    try:
-        data = read_for(files, settings, reading)
-    except BboxqaError:
-        return None
-    digests = [sorted(str(each.blake2b) for each in of) for of in (sources, data.sources)]
-    has_model = any(each["role"] == "predictions" for each in saved)
-    return None if has_model or digests[0] != digests[1] else data
+        measure=part.measure, iou_threshold=part.iou_threshold,
+        pooled=change("pooled", why or OK), mean=change("mean"), f1=change("f1"),
+        categories=Table({
+            "category": category, "alpha_before": old, "alpha_after": new,
+            "difference": difference, "low": low, "high": high,
+        }),
+        images=Table({
+            "image": image, "alpha_before": first[images], "alpha_after": last[images],
+            "difference": (last - first)[images],
+        }),
+    )  # fmt: skip

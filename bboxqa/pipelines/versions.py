@@ -1,11 +1,11 @@
 """Annotations of two versions of a data set: names side by side, matching, and changes."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from math import nan
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -16,7 +16,6 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     Progress,
-    TextArray,
     median,
     rows,
     run_starts,
@@ -27,7 +26,7 @@ from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of
 from bboxqa.geometry.registry import needs_keypoints, needs_rotated_boxes
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations, Dataset, join_annotations, joints_of
-from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
+from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, PLURALS
 from bboxqa.model.keypoints import largest_moves
 from bboxqa.model.rotated_boxes import ROUNDED_PX, corner_moves
 from bboxqa.model.settings import AgreeSettings
@@ -99,22 +98,18 @@ def align(
     return Aligned(codes[:, 0].copy(), codes[:, 1].copy(), tuple(before), tuple(after))
 
 
-class Names(msgspec.Struct, frozen=True, eq=False):
-    """The images, annotators and categories of both versions."""
-
-    images: Aligned
-    annotators: Aligned
-    categories: Aligned
+Names = Mapping[str, Aligned]
+"""The names of images, annotators and categories of both versions, by noun."""
 
 
 def names_of(before: Dataset, after: Dataset) -> Names:
     """Return the names of both; a single annotator of each version is the same."""
-    annotators = before.annotator_names, after.annotator_names
-    return Names(
-        align(before.image_names, after.image_names),
-        align(*annotators, [(0, 0)] if len(annotators[0]) == len(annotators[1]) == 1 else []),
-        align(before.category_names, after.category_names),
-    )
+    people = before.annotator_names, after.annotator_names
+    return {
+        "image": align(before.image_names, after.image_names),
+        "annotator": align(*people, [(0, 0)] if {*map(len, people)} == {1} else []),
+        "category": align(before.category_names, after.category_names),
+    }
 
 
 # What annotations without an id are found by: a line, a JSON pointer, or a frame of a track, whose
@@ -188,94 +183,71 @@ def match_versions(
     left, right = (np.concatenate(side) for side in zip(*found, strict=True))
     sequence = np.argsort(left)
     left, right = left[sequence], right[sequence]
-    shift = _moves(of, left, right, settings.similarity)
+    if of.rotated_box is not None and needs_rotated_boxes(settings.similarity):
+        shift = corner_moves(of.rotated_box[left], of.rotated_box[right])
+    else:
+        shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
+        if of.keypoints is not None:
+            shift = np.maximum(shift, largest_moves(of.keypoints, left, right))
     similarity = similarity_of_pairs(
         both, settings.similarity, left, right, all_touched=settings.all_touched
     )
     similarity[(shift == 0) & (similarity == 0)] = 1.0
-    return MatchedVersions(
-        before=order[left],
-        after=order[right] - len(before.annotations),
-        shift=shift,
-        similarity=similarity,
-        unused_ids=unused,
-    )
-
-
-def _moves(of: Annotations, left: IndexArray, right: IndexArray, similarity: str) -> FloatArray:
-    """Return the largest displacement of an edge, corner or joint of each pair, (P,)."""
-    if of.rotated_box is not None and needs_rotated_boxes(similarity):
-        return corner_moves(of.rotated_box[left], of.rotated_box[right])
-    edges = corners(of.bbox)
-    moved: FloatArray = np.abs(edges[left] - edges[right]).max(1, initial=0)
-    if of.keypoints is not None:
-        moved = np.maximum(moved, largest_moves(of.keypoints, left, right))
-    return moved
+    after_rows = order[right] - len(before.annotations)
+    return MatchedVersions(order[left], after_rows, shift, similarity, unused)
 
 
 def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Dataset, IndexArray]:
     """Return all annotations as those of two annotators, "before" and "after"."""
-    old, new = before.annotations, after.annotations
+    sides = before.annotations, after.annotations
     image, annotator, category = (
-        np.concatenate([of.places[0][getattr(old, key)], of.places[1][getattr(new, key)]])
-        for key, of in (
-            ("image", names.images),
-            ("annotator", names.annotators),
-            ("category", names.categories),
-        )
+        np.concatenate([p[getattr(of, key)] for p, of in zip(aligned.places, sides, strict=True)])
+        for key, aligned in names.items()
     )
-    n_annotators = max(len(names.annotators), 1)
-    side = np.repeat(np.array([0, 1], np.int32), [len(old), len(new)])
+    n_annotators = max(len(names["annotator"]), 1)
+    side = np.repeat(np.array([0, 1], np.int32), [*map(len, sides)])
     groups, cell = np.unique(image * n_annotators + annotator, return_inverse=True)
     order = np.lexsort((side, cell))
     joined = replace(
-        join_annotations([old, new]),
-        image=cell.astype(np.int32),
-        annotator=side,
+        join_annotations(sides), image=cell.astype(np.int32), annotator=side,
         category=category.astype(np.int32),
-    )
-    sizes = np.zeros((len(names.images), 2), np.int32)
+    )  # fmt: skip
+    sizes = np.zeros((len(names["image"]), 2), np.int32)
     # The size after counts, if it is known.
-    for place, data in zip(names.images.places, (before, after), strict=True):
+    for place, data in zip(names["image"].places, (before, after), strict=True):
         known = data.image_size.all(1)
         sizes[place[known]] = data.image_size[known]
-    named, images = joints_of(names.categories.names, [before, after]), groups // n_annotators
+    categories, images = names["category"].names, groups // n_annotators
+    named = joints_of(categories, [before, after])
     both = Dataset(
-        image_names=tuple(np.array(names.images.names, object)[images].tolist()),
-        image_size=sizes[images],
-        category_names=names.categories.names,
-        annotator_names=("before", "after"),
-        annotations=joined.take(order),
-        assigned=np.ones((len(groups), 2), np.bool_),
-        joint_names=named.names,
-        limbs=named.limbs,
-    )
+        image_names=tuple(np.array(names["image"].names, object)[images].tolist()),
+        image_size=sizes[images], category_names=categories, annotator_names=("before", "after"),
+        annotations=joined.take(order), assigned=np.ones((len(groups), 2), np.bool_),
+        joint_names=named.names, limbs=named.limbs,
+    )  # fmt: skip
     return both, order
 
 
 def _id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
     """Return codes of the ids of all annotations, in their order, or None and why not."""
-    old, new = _given_ids(before), _given_ids(after)
-    if old is None or new is None:
-        lacking = [name for name, ids in (("before", old), ("after", new)) if ids is None]
+    found, lacking = list[Any](), list[str]()
+    for name, data in (("before", before), ("after", after)):
+        own = data.annotations.own_id
+        if own is None:
+            found.append(data.annotations.id)
+        elif isinstance(own, FilePlaces) or (
+            not data.has_text_ids and any(map(_PLACE.fullmatch, own.tolist()))
+        ):
+            lacking.append(name)
+        else:
+            found.append(own)
+    if lacking:
         return None, f"the annotations {' and '.join(lacking)} have no ids"
-    if not (len(old) and len(new)):
+    if not all(map(len, found)):
         return None, "not both versions have annotations"
-    if not old.dtype.kind == new.dtype.kind == "i":
-        old, new = old.astype(np.str_), new.astype(np.str_)
-    return np.unique(np.concatenate([old, new]), return_inverse=True)[1], ""
-
-
-def _given_ids(data: Dataset) -> IndexArray | TextArray | None:
-    """Return the ids that the file or its tool gives annotations, (N,); None if it gives none."""
-    own = data.annotations.own_id
-    if own is None:
-        return data.annotations.id
-    if isinstance(own, FilePlaces):
-        return None
-    if not data.has_text_ids and any(map(_PLACE.fullmatch, own.tolist())):
-        return None
-    return own
+    if {each.dtype.kind for each in found} != {"i"}:
+        found = [each.astype(np.str_) for each in found]
+    return np.unique(np.concatenate(found), return_inverse=True)[1], ""
 
 
 def _content_codes(of: Annotations) -> IndexArray:
@@ -326,23 +298,14 @@ def _similar_pairs(
     both: Dataset, is_open: BoolArray, settings: AgreeSettings, progress: Progress | None
 ) -> Pairs:
     """Return the pairs that the matcher forms of some of the annotations."""
-    chosen = np.flatnonzero(is_open)
+    chosen, threshold = np.flatnonzero(is_open), min(settings.iou_threshold)
     part = replace(both, annotations=both.annotations.take(chosen))
-    threshold = min(settings.iou_threshold)
+    steps = None if progress is None else partial(progress, "matching")
     pairs, _ = candidate_pairs(
-        part,
-        settings.similarity,
-        threshold,
-        all_touched=settings.all_touched,
-        progress=None if progress is None else lambda *done: progress("matching", *done),
+        part, settings.similarity, threshold, all_touched=settings.all_touched, progress=steps
     )
-    units = match(
-        part.annotations,
-        pairs,
-        settings.matcher,
-        threshold,
-        category_lenient=settings.category_lenient,
-    )
+    lenient = settings.category_lenient
+    units = match(part.annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
     left, right = _pairs_of_equal(units.unit, part.annotations.annotator)
     return chosen[left], chosen[right]
 
@@ -378,41 +341,35 @@ def changes_of(
         np.concatenate([matched.before, removed, np.full(len(added), -1)]),
         np.concatenate([matched.after, np.full(len(removed), -1), added]),
     )
-
-    def places(key: str, aligned: Aligned) -> list[IndexArray]:
-        return [
-            np.append(place[getattr(side, key)], -1)[rows]
-            for place, side, rows in zip(aligned.places, (old, new), both, strict=True)
-        ]
-
-    image = np.maximum(*places("image", names.images))
-    annotator = np.maximum(*places("annotator", names.annotators))
-    left, right = places("category", names.categories)
+    places = {
+        key: [np.append(place[getattr(side, key)], -1)[rows] for place, side, rows in
+              zip(aligned.places, (old, new), both, strict=True)]
+        for key, aligned in names.items()
+    }  # fmt: skip
+    image, annotator = (np.maximum(*places[key]) for key in ("image", "annotator"))
+    left, right = places["category"]
     crowd_flag = np.zeros(len(image), np.int32)
     was, is_now = old.iscrowd[matched.before], new.iscrowd[matched.after]
     crowd_flag[:n] = np.where(was == is_now, 0, 2 - is_now)
     redrawn = (matched.shift == 0) & (matched.similarity < 1 - TOLERANCE)
-    kind = np.repeat(
-        np.array([_UNCHANGED, _REMOVED, _ADDED], np.int32), [n, len(removed), len(added)]
-    )
+    of_sides = np.array([_UNCHANGED, _REMOVED, _ADDED], np.int32)
+    kind = np.repeat(of_sides, [n, len(removed), len(added)])
     kind[:n] = ((matched.shift > ROUNDED_PX) | redrawn) * _MOVED + (left != right)[:n] * _RENAMED
     kind[(kind == _UNCHANGED) & (crowd_flag > 0)] = _CROWD_FLAG
     found = np.flatnonzero(kind != _UNCHANGED)
     found = found[np.lexsort([key[found] for key in (both[1], both[0], annotator, image)])]
     measured = np.minimum(found, n)
-    table = Table(
-        {
-            "change": Categorical(kind[found], CHANGES),
-            "image": Categorical(image[found].astype(np.int32), names.images.names),
-            "annotator": Categorical(annotator[found].astype(np.int32), names.annotators.names),
-            "id_before": id_column(before, both[0][found]),
-            "id_after": id_column(after, both[1][found]),
-            **_categories(names.categories, left[found], right[found]),
-            "crowd_flag": Categorical(crowd_flag[found], CROWD_FLAGS),
-            "shift_px": np.append(matched.shift, np.nan)[measured],
-            "similarity": np.append(matched.similarity, np.nan)[measured],
-        }
-    )
+    table = Table({
+        "change": Categorical(kind[found], CHANGES),
+        "image": Categorical(image[found].astype(np.int32), names["image"].names),
+        "annotator": Categorical(annotator[found].astype(np.int32), names["annotator"].names),
+        "id_before": id_column(before, both[0][found]),
+        "id_after": id_column(after, both[1][found]),
+        **_categories(names["category"], left[found], right[found]),
+        "crowd_flag": Categorical(crowd_flag[found], CROWD_FLAGS),
+        "shift_px": np.append(matched.shift, np.nan)[measured],
+        "similarity": np.append(matched.similarity, np.nan)[measured],
+    })  # fmt: skip
     moved = np.isin(table["change"], ("moved", "moved_and_renamed"))
     shift, similar = table["shift_px"][moved], table["similarity"][moved]
     number = np.bincount(kind, minlength=len(CHANGES))
@@ -421,11 +378,9 @@ def changes_of(
         "changes": table,
         "moved_px": (median(shift), float(shift.max()) if len(shift) else nan),
         "moved_similarity": (median(similar), float(similar.min()) if len(similar) else nan),
-        "images": _counts_by(names.images, "image", image, kind),
-        "annotators": _counts_by(names.annotators, "annotator", annotator, kind),
-        "categories": _category_counts(names.categories, left, right, kind),
-        "renames": _rename_table(names.categories, left, right, kind),
-    }
+        "renames": _rename_table(names["category"], left, right, kind),
+        **{PLURALS[noun]: _count_table(names[noun], noun, of, kind) for noun, of in places.items()},
+    }  # fmt: skip
 
 
 def _rename_table(
@@ -447,39 +402,23 @@ def _categories(aligned: Aligned, left: IndexArray, right: IndexArray) -> dict[s
     }
 
 
-def _counts(place: IndexArray | IntArray, kind: IntArray, n: int) -> IndexArray:
-    """Return the number of annotations of each of `CHANGES` by place, (n, 7); -1 is no place."""
-    cells = (place * len(CHANGES) + kind)[place >= 0]
-    return np.bincount(cells, minlength=n * len(CHANGES)).reshape(n, len(CHANGES))
-
-
-def _counts_by(aligned: Aligned, noun: str, place: IndexArray, kind: IntArray) -> Table:
-    """Return the number of annotations of each of `CHANGES` by image or annotator."""
-    counts = _counts(place, kind, len(aligned))
-    columns: dict[str, Column] = {
-        **aligned.columns(noun),
-        "n_before": counts[:, :_ADDED].sum(1),
-        "n_after": np.delete(counts, _REMOVED, axis=1).sum(1),
-    }
-    return Table(columns | {f"n_{change}": counts[:, n] for n, change in enumerate(CHANGES)})
-
-
-def _category_counts(
-    categories: Aligned, left: IndexArray, right: IndexArray, kind: IntArray
-) -> Table:
-    """Return the number of annotations of each of `CHANGES` by category."""
-    old, new = (_counts(place, kind, len(categories)) for place in (left, right))
-    return Table(
-        {
-            **categories.columns("category"),
-            "n_before": old.sum(1),
-            "n_after": new.sum(1),
-            "n_unchanged": old[:, _UNCHANGED],
-            "n_moved": old[:, _MOVED],
-            "n_renamed_from": old[:, _RENAMED] + old[:, _BOTH],
-            "n_renamed_to": new[:, _RENAMED] + new[:, _BOTH],
-            "n_crowd_flag_changed": old[:, _CROWD_FLAG],
-            "n_removed": old[:, _REMOVED],
-            "n_added": new[:, _ADDED],
-        }
+def _count_table(aligned: Aligned, noun: str, places: list[IndexArray], kind: IntArray) -> Table:
+    """Return the number of annotations of each of `CHANGES` by image, annotator or category."""
+    n = len(CHANGES)
+    old, new = (
+        np.bincount((place * n + kind)[place >= 0], minlength=len(aligned) * n).reshape(-1, n)
+        for place in places
     )
+    columns = {**aligned.columns(noun), "n_before": old.sum(1), "n_after": new.sum(1)}
+    if noun != "category":
+        counts = np.maximum(old, new)
+        return Table(columns | {f"n_{change}": counts[:, k] for k, change in enumerate(CHANGES)})
+    return Table(columns | {
+        "n_unchanged": old[:, _UNCHANGED],
+        "n_moved": old[:, _MOVED],
+        "n_renamed_from": old[:, _RENAMED] + old[:, _BOTH],
+        "n_renamed_to": new[:, _RENAMED] + new[:, _BOTH],
+        "n_crowd_flag_changed": old[:, _CROWD_FLAG],
+        "n_removed": old[:, _REMOVED],
+        "n_added": new[:, _ADDED],
+    })  # fmt: skip

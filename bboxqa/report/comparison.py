@@ -1,7 +1,7 @@
 """A comparison of two versions of a data set as text, as one plain object and as a folder."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from math import isnan, nan
+from collections.abc import Iterable, Iterator
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.annotations import completed
-from bboxqa.model.comparison import ComparisonResult, Version
+from bboxqa.model.comparison import PLURALS, ComparisonResult, Version
 from bboxqa.model.table import Table, stacked_tables
 from bboxqa.report.agreement_summary import OF_SETTINGS, schema
 from bboxqa.report.numbers import (
@@ -25,7 +25,6 @@ from bboxqa.report.numbers import (
 from bboxqa.report.result_files import manifest, write_tables
 
 _NAMED = 3
-_PLURALS = {"image": "images", "category": "categories", "annotator": "annotators"}
 _BOTH = ("both", "renamed")
 _OF_CHANGE = (
     "status", "before", "before_interval", "after", "after_interval", "difference", "interval",
@@ -61,7 +60,7 @@ def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str
     yield from (f"Warning: {line}" for line in result.headlines)
     if not quiet:
         yield ""
-        for noun, plural in _PLURALS.items():
+        for noun, plural in PLURALS.items():
             found = _things(getattr(result, plural), noun)
             parts = [f"{found.pop('n_both'):,} in both"]
             for word, names in found.items():
@@ -216,16 +215,3 @@ def write_comparison(
     found = manifest(result.settings, sources, reading)
     documents = {"summary": summary(result), "manifest": found}
     return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)
-
-
-def since_lines(since: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the figures of a saved result, and those of now."""
-    yield from ("", f"Since {since['folder']}")
-    before, now = since["n_annotations"].values()
-    yield f" {count(before, 'annotation')} before, {now:,} now"
-    rows = [["Agreement", "before", "now", "difference"]]
-    for name, *values, difference in (each.values() for each in since["figures"]):
-        change = difference_text(nan if difference is None else difference)
-        rows.append([name, *(decimal(value) or "–" for value in values), change])
-    yield from (f" {line}" for line in table_lines(rows, left=(0,)))
-    yield f" Note: {since['reason']}"
