@@ -1,6 +1,6 @@
 """Results of measuring agreement: figures and tables, at one threshold and at all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING
@@ -187,20 +187,15 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
     greedy_alpha: float
     """The pooled alpha under greedy matching, which does not depend on the order of the annotators;
     NaN where there are fewer than three annotators or matching is not recursive."""
-    all_asked_alpha: float
-    all_asked_f1: float
+    make_tables: Mapping[str, Callable[[], Table]]
+    """Make `images`, `pairs`, `categories` and `units`, which only some views read."""
+    reliability: ReliabilityData
+    """The values that all coefficients are computed from."""
+    all_asked_alpha: float = nan
+    all_asked_f1: float = nan
     """The pooled alpha and F1 if all annotators were asked about the images that do not list who
     was. NaN where all annotators annotated every such image, or where missing annotations do not
     count."""
-    images: Table
-    pairs: Table
-    """Alpha by image and by pair of annotators; with F1, the share of equal categories and the mean
-    similarity."""
-    make_categories: Callable[[], Table]
-    make_units: Callable[[], Table]
-    """Make `categories` and `units`, which only few views read."""
-    reliability: ReliabilityData
-    """The values that all coefficients are computed from."""
     repeats: Table | None = None
     """How far annotators agree with themselves; None where no image was annotated in two sessions.
     """
@@ -208,14 +203,24 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
     """How far annotators agree with a reference; None where there is none."""
 
     @cached_property
+    def images(self) -> Table:
+        """Alpha by image; with F1, the share of equal categories and the mean similarity."""
+        return self.make_tables["images"]()
+
+    @cached_property
+    def pairs(self) -> Table:
+        """Alpha by pair of annotators, with the same figures as images."""
+        return self.make_tables["pairs"]()
+
+    @cached_property
     def categories(self) -> Table:
         """Alpha by category against the rest, with the same figures as images."""
-        return self.make_categories()
+        return self.make_tables["categories"]()
 
     @cached_property
     def units(self) -> Table:
         """A row per unit and annotator who was asked."""
-        return self.make_units()
+        return self.make_tables["units"]()
 
     @property
     def threshold_label(self) -> str:

@@ -37,10 +37,10 @@ from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import Coincidences
 from bboxqa.pipelines.agreement_result import AgreementResult, examine, tell, why_slow
-from bboxqa.pipelines.chance_existence import chance_existence, not_measured
+from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import (
-    AgreementCounts,
     ImagePart,
+    ThresholdCounts,
     check_number,
     compared_images,
     count_sequentially,
@@ -217,10 +217,11 @@ def agree_with(
     several = data.assigned.sum(1)
     greedy = bool((several > 2).any()) and matchers.matcher(settings.matcher).by_order
     counted = count_sequentially(part, settings, greedy=greedy, progress=progress)
+    chance = ChanceCounts(
+        np.zeros((len(settings.iou_threshold), len(data.image_names), 2)), "it was not measured"
+    )
     if with_chance:
         chance = chance_existence(part, settings, progress=progress)
-    else:
-        chance = not_measured(part, settings)
     measured = measured_thresholds(part, settings, counted, chance, progress)
     thresholds = tuple(map(result_of, measured))
     if data.unlisted is not None:
@@ -389,8 +390,8 @@ def with_repeats(
         "n_annotations": np.array([int(drawn[each].sum()) for each in cells]),
     }
     found = []
-    for index, result in enumerate(results):
-        rows = [_row(counted, index, each, repeats, settings) for each in cells]
+    for result, counts in zip(results, counted.thresholds, strict=True):
+        rows = [_row(counts, each, repeats, settings) for each in cells]
         figures = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         found.append(replace(result, repeats=Table({**columns, **figures})))
     return tuple(found)
@@ -421,8 +422,7 @@ def repeat_notes(part: ThresholdResult, repeats: Table) -> Iterator[str]:
 
 
 def _row(
-    counted: AgreementCounts,
-    index: int,
+    counted: ThresholdCounts,
     cells: IndexArray,
     repeats: Repeats,
     settings: AgreeSettings,
@@ -432,10 +432,10 @@ def _row(
     group = np.full(len(repeats.image), -1)
     group[cells] = place
     n_groups = len(images)
-    objects = counted.objects[index].images.stacked()[:, cells]
+    objects = counted.objects.images.stacked()[:, cells]
     sums = ThresholdSums(
-        coincidences=of_groups(counted.coincidences[index], group, n_groups),
-        classes=of_groups(counted.classes[index], group, n_groups),
+        coincidences=of_groups(counted.coincidences, group, n_groups),
+        classes=of_groups(counted.classes, group, n_groups),
         image_alpha=np.full(n_groups, nan),
         has_meaning=np.zeros(n_groups, np.bool_),
         left_empty=np.zeros(n_groups, np.bool_),

@@ -55,12 +55,6 @@ class ChanceCounts(FrozenArrays, frozen=True, eq=False):
     """Why nothing was counted; empty if pairs were counted."""
 
 
-def not_measured(part: ImagePart, settings: AgreeSettings) -> ChanceCounts:
-    """Return counts of zero, for settings that do not correct existence for chance."""
-    sums = np.zeros((len(settings.iou_threshold), len(part.data.image_names), 2))
-    return ChanceCounts(sums, "it was not measured")
-
-
 def chance_existence(
     part: ImagePart, settings: AgreeSettings, *, progress: Progress | None = None
 ) -> ChanceCounts:

@@ -1,11 +1,10 @@
 """Counting of agreement: the images that are compared, part by part."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from math import nan
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -188,25 +187,30 @@ def check_annotators(data: Dataset, units: UnitTable) -> None:
 _PART = 500_000
 
 
+class ThresholdCounts(msgspec.Struct, frozen=True, eq=False):
+    """Units and counts of agreement at one threshold."""
+
+    units: UnitTable
+    coincidences: Coincidences
+    greedy: Coincidences | None
+    """By image; `greedy` has those of the greedy matcher, if requested."""
+    pairs: PairCounts
+    """By pair of annotators; empty if not requested."""
+    objects: ObjectCounts
+    """Which annotators drew the same objects."""
+    alone: IndexArray
+    """The annotations of pairs of two annotators who are matched without the others, (2, M)."""
+    classes: Coincidences
+    """By image, of drawn annotations only."""
+
+
 class AgreementCounts(msgspec.Struct, frozen=True, eq=False):
     """Units and counts of agreement at each threshold."""
 
-    units: tuple[UnitTable, ...]
-    """One per threshold."""
-    coincidences: tuple[Coincidences, ...]
-    greedy: tuple[Coincidences, ...]
-    """By image; `greedy` has those of the greedy matcher, if requested."""
-    pairs: tuple[PairCounts, ...]
-    """By pair of annotators, if requested."""
-    objects: tuple[ObjectCounts, ...]
-    """Which annotators drew the same objects."""
-    alone: tuple[IndexArray, ...]
-    """The annotations of pairs of two annotators who are matched without the others, (2, M)."""
-    classes: tuple[Coincidences, ...]
-    """By image, of drawn annotations only."""
+    thresholds: tuple[ThresholdCounts, ...]
     n_images: int
     """Number of images of the part, or of the whole."""
-    counts: Counter[str] = msgspec.field(default_factory=Counter)
+    counts: Counter[str]
     """Numbers of flat and repaired annotations and of short rings; see `candidate_pairs`."""
 
 
@@ -240,13 +244,13 @@ def count_part(
         all_touched=settings.all_touched,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
-    found: dict[str, list[Any]] = {name: [] for name in _OF_THRESHOLDS}
-    missing, lenient, annotations = settings.missing, settings.category_lenient, data.annotations
+    found, annotations = [], data.annotations
     for done, threshold in enumerate(settings.iou_threshold, 1):
         reaches = pairs.similarity >= threshold - TOLERANCE
         admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
         of_matchers = []
         for matcher in (settings.matcher, *["greedy"] * greedy):
+            lenient = settings.category_lenient
             units = match(annotations, admissible, matcher, threshold, category_lenient=lenient)
             check_annotators(data, units)
             of_matchers.append((units, reliability_of(part, units, settings)))
@@ -271,21 +275,24 @@ def count_part(
             of_pairs=of_pairs,
             paired=part.paired,
         )
-        found["units"].append(units)
-        found["coincidences"].append(with_missing if missing == "category" else classes)
-        found["objects"].append(objects)
-        found["alone"].append(alone)
-        found["classes"].append(classes)
-        if greedy:
-            found["greedy"].append(coincidences(of_matchers[1][1], missing))
-        if of_pairs:
-            if part.paired is not None:
-                reliability = reliability.take(np.flatnonzero(part.paired[reliability.annotator]))
-            found["pairs"].append(count_pairs(reliability, data.assigned.shape[1], missing))
+        if not of_pairs:
+            reliability = reliability.take(np.zeros(0, np.int64))
+        elif part.paired is not None:
+            reliability = reliability.take(np.flatnonzero(part.paired[reliability.annotator]))
+        found.append(
+            ThresholdCounts(
+                units=units,
+                coincidences=with_missing if settings.missing == "category" else classes,
+                greedy=coincidences(of_matchers[1][1], settings.missing) if greedy else None,
+                pairs=count_pairs(reliability, data.assigned.shape[1], settings.missing),
+                objects=objects,
+                alone=alone,
+                classes=classes,
+            )
+        )
         if progress is not None:
             progress("matching", done, len(settings.iou_threshold))
-    by_threshold = {name: tuple(values) for name, values in found.items()}
-    return AgreementCounts(**by_threshold, n_images=len(data.image_names), counts=counts)
+    return AgreementCounts(tuple(found), len(data.image_names), counts)
 
 
 def matched_alone(
@@ -347,30 +354,30 @@ def count_sequentially(
     return join_counted(counted)
 
 
-# How the values of each threshold are joined from those of parts.
-_OF_THRESHOLDS: dict[str, Callable[[Any], Any]] = {
-    "units": tuple, "coincidences": join_coincidences, "greedy": join_coincidences,
-    "pairs": join_pairs, "objects": join_objects, "alone": tuple, "classes": join_coincidences,
-}  # fmt: skip
-
-
 def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
     """Return the counts of a whole from those of its parts, in the order of their images.
 
     Joining is associative: parts can be joined in any grouping.
     """
-    before = np.cumsum([0, *(part.n_images for part in parts)])[:-1].tolist()
-    firsts = np.cumsum([0, *(len(part.units[0].unit) for part in parts)])[:-1]
-    joiners = _OF_THRESHOLDS | {
-        "units": lambda tables: join_units(tables, before),
-        "alone": lambda each: np.hstack([ends + n for ends, n in zip(each, firsts, strict=True)]),
-    }
-    joined = {
-        name: tuple(map(join, zip(*(getattr(part, name) for part in parts), strict=True)))
-        for name, join in joiners.items()
-    }
+    before = np.cumsum([0, *(part.n_images for part in parts)]).tolist()
+    firsts = np.cumsum([0, *(len(part.thresholds[0].units.unit) for part in parts)])
+    joined = []
+    for found in zip(*(part.thresholds for part in parts), strict=True):
+        greedy = [each.greedy for each in found if each.greedy is not None]
+        alone = [each.alone + first for each, first in zip(found, firsts[:-1], strict=True)]
+        joined.append(
+            ThresholdCounts(
+                units=join_units([each.units for each in found], before[:-1]),
+                coincidences=join_coincidences([each.coincidences for each in found]),
+                greedy=join_coincidences(greedy) if greedy else None,
+                pairs=join_pairs([each.pairs for each in found]),
+                objects=join_objects([each.objects for each in found]),
+                alone=np.hstack(alone),
+                classes=join_coincidences([each.classes for each in found]),
+            )
+        )
     counts = sum((part.counts for part in parts), Counter[str]())
-    return AgreementCounts(**joined, n_images=sum(part.n_images for part in parts), counts=counts)
+    return AgreementCounts(tuple(joined), before[-1], counts)
 
 
 # Cells of the units × annotators table per annotation. With more, most cells would be empty, as
@@ -411,15 +418,15 @@ def with_all_asked(
     whole = ImagePart(replace(data, annotations=annotations, assigned=assigned), empty)
     possible = float((assigned.sum(1)[annotations.image] - 1).sum()) / 2
     found = []
-    for result, units, objects in zip(results, counted.units, counted.objects, strict=True):
+    for result, counts in zip(results, counted.thresholds, strict=True):
         unit = np.zeros(len(annotations), np.int64)
-        unit[is_matched] = units.unit
-        unit[~is_matched] = len(units) + np.arange(len(alone))
-        table = UnitTable(unit, np.concatenate([units.image, alone]))
+        unit[is_matched] = counts.units.unit
+        unit[~is_matched] = len(counts.units) + np.arange(len(alone))
+        table = UnitTable(unit, np.concatenate([counts.units.image, alone]))
         sums = coincidences(reliability_of(whole, table, settings), settings.missing)
         is_meant = has_meaning(value_sums(sums)[0][:-1], settings.missing)
         alpha = nan if result.alpha_has_no_meaning or not is_meant else pooled_alpha(sums).value
         # In images of one annotator, no annotation has a match.
-        f1 = float(objects.images.alone.sum()) / possible
+        f1 = float(counts.objects.images.alone.sum()) / possible
         found.append(replace(result, all_asked_alpha=alpha, all_asked_f1=f1))
     return tuple(found)

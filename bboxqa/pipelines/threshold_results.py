@@ -2,7 +2,7 @@
 
 from functools import partial
 from math import isnan, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from bboxqa.agreement.nominal import (
     pooled_alpha,
     value_sums,
 )
-from bboxqa.agreement.object_counts import ObjectCounts, ObjectSums
+from bboxqa.agreement.object_counts import ObjectSums
 from bboxqa.agreement.objects import (
     ONE_CATEGORY,
     Intervals,
@@ -42,24 +42,21 @@ from bboxqa.model.results import (
 )
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, FilePlaces, Table
-from bboxqa.model.units import Cell, ReliabilityData, UnitTable
+from bboxqa.model.units import Cell, ReliabilityData
 from bboxqa.pipelines.chance_existence import ChanceCounts
-from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
+from bboxqa.pipelines.counting import AgreementCounts, ImagePart, ThresholdCounts, reliability_of
 
 _NO_MEANING = "no meaning: all annotations are of one category"
 _UNDEFINED = "undefined: no two values that could differ"
 
 
 class MeasuredThreshold(NamedTuple):
-    """What is measured at one threshold, which is at `place` in the settings."""
+    """What is measured at one threshold."""
 
     part: ImagePart
     settings: AgreeSettings
-    counted: AgreementCounts
-    place: int
-    units: UnitTable
-    objects: ObjectCounts
-    alone: IndexArray
+    threshold: float
+    counted: ThresholdCounts
     sums: ThresholdSums
     intervals: Intervals
     chance_reason: str
@@ -79,7 +76,7 @@ _FULL_CHANCE = "annotations of different images match as well"
 
 def _image_table(of: MeasuredThreshold) -> Table:
     """Return alpha, annotations and units of each image with two annotators or more."""
-    data, settings, objects = of.part.data, of.settings, of.objects.images
+    data, settings, objects = of.part.data, of.settings, of.counted.objects.images
     cost = f1_costs(objects) if of.reason else alpha_costs(of.sums.coincidences)
     alpha, status = _with_meaning(of.sums.image_alpha, of.sums.has_meaning & (not of.reason))
     n_images = len(data.image_names)
@@ -90,7 +87,7 @@ def _image_table(of: MeasuredThreshold) -> Table:
         "status": status.take(shown),
         "n_annotators": data.assigned.sum(1)[shown],
         "n_annotations": np.bincount(data.annotations.image, minlength=n_images)[shown],
-        "n_units": np.bincount(of.units.image, minlength=n_images)[shown],
+        "n_units": np.bincount(of.counted.units.image, minlength=n_images)[shown],
         **_object_columns(objects, shown),
         "cost": cost[shown],
     }
@@ -114,8 +111,8 @@ def _category_table(of: MeasuredThreshold) -> Table:
     n_categories = len(data.category_names)
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
     shown = np.flatnonzero(drawn)
-    objects = of.objects.categories
-    of_f1 = category_f1_intervals(data.annotations, of.alone, data.assigned, n_categories)
+    objects = of.counted.objects.categories
+    of_f1 = category_f1_intervals(data.annotations, of.counted.alone, data.assigned, n_categories)
     if len(shown) == 1:
         # A single category has the interval of all annotations.
         of_f1[shown] = of.interval("f1")
@@ -137,7 +134,7 @@ def _category_table(of: MeasuredThreshold) -> Table:
 
 def _pair_table(of: MeasuredThreshold) -> Table:
     """Return alpha of each counted pair of annotators who share an image."""
-    data, objects, counts = of.part.data, of.objects, of.counted.pairs[of.place]
+    data, objects, counts = of.part.data, of.counted.objects, of.counted.pairs
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
     pair, value = np.divmod(counts.pair_value, counts.n_values)
@@ -149,7 +146,7 @@ def _pair_table(of: MeasuredThreshold) -> Table:
         # A single pair has the interval of all annotators.
         of_f1 = np.array([of.interval("f1")])
     else:
-        of_f1 = pair_f1_intervals(data.annotations, of.alone, data.assigned, objects.pair)
+        of_f1 = pair_f1_intervals(data.annotations, of.counted.alone, data.assigned, objects.pair)
     return Table(
         {
             "annotator_1": Categorical(first, names),
@@ -202,7 +199,7 @@ def id_column(data: Dataset, rows: IndexArray) -> Column:
 
 def _unit_table(of: MeasuredThreshold, reliability: ReliabilityData) -> Table:
     """Return a row per unit and annotator who was asked about it; masked if nothing was drawn."""
-    data, units = of.part.data, of.units
+    data, units = of.part.data, of.counted.units
     cells = np.flatnonzero(reliability.unit < len(units))
     unit, annotator = reliability.unit[cells], reliability.annotator[cells]
     found = reliability.state[cells] == Cell.CATEGORY
@@ -234,8 +231,9 @@ def measured_thresholds(
     left_empty = np.zeros(len(part.data.image_names), np.bool_)
     left_empty[part.empty] = True
     skipped, is_ignored = settings.empty_images == "skip", settings.missing == "ignore"
-    sums, reasons = [], []
-    for place, found in enumerate(counted.coincidences):
+    sums = []
+    for counts, of_chance in zip(counted.thresholds, chance.sums, strict=True):
+        found = counts.coincidences
         alpha = alpha_per_group(found)
         if not skipped:
             alpha[part.empty] = 1.0
@@ -245,16 +243,14 @@ def measured_thresholds(
         sums.append(
             ThresholdSums(
                 coincidences=found,
-                classes=counted.classes[place],
+                classes=counts.classes,
                 image_alpha=alpha,
                 has_meaning=(n_categories != 1) | is_ignored,
                 left_empty=left_empty,
-                objects=counted.objects[place].images,
-                chance=chance.sums[place],
+                objects=counts.objects.images,
+                chance=of_chance,
             )
         )
-        is_meant = has_meaning(value_sums(found)[0][:-1], settings.missing)
-        reasons.append("" if is_meant else ONE_CATEGORY)
     clusters = np.flatnonzero((part.data.assigned.sum(1) >= 2) & ~(left_empty & skipped))
     intervals: list[Intervals] = [{}] * len(sums)
     if settings.bootstrap and len(clusters) > 1:
@@ -262,11 +258,13 @@ def measured_thresholds(
         intervals = threshold_intervals(
             sums, clusters, settings.bootstrap, settings.seed, on_progress
         )
-    each = zip(counted.units, counted.objects, counted.alone, sums, intervals, strict=True)
-    return [
-        MeasuredThreshold(part, settings, counted, place, *found, chance.reason, reason)
-        for place, (found, reason) in enumerate(zip(each, reasons, strict=True))
-    ]
+    found_of = []
+    every = zip(settings.iou_threshold, counted.thresholds, sums, intervals, strict=True)
+    for each in every:
+        is_meant = has_meaning(value_sums(each[1].coincidences)[0][:-1], settings.missing)
+        reason = "" if is_meant else ONE_CATEGORY
+        found_of.append(MeasuredThreshold(part, settings, *each, chance.reason, reason))
+    return found_of
 
 
 def measure_name(name: str) -> str:
@@ -276,30 +274,13 @@ def measure_name(name: str) -> str:
 
 def result_of(of: MeasuredThreshold) -> ThresholdResult:
     """Return the result of one threshold."""
-    figures = figures_of(of)
-    return ThresholdResult(
-        measure=measure_name(of.settings.similarity),
-        **figures,
-        all_asked_alpha=nan,
-        all_asked_f1=nan,
-        images=_image_table(of),
-        pairs=_pair_table(of),
-        make_categories=partial(_category_table, of),
-        make_units=partial(_unit_table, of, figures["reliability"]),
-    )
-
-
-def figures_of(of: MeasuredThreshold) -> dict[str, Any]:
-    """Return the figures of one threshold, and the values that annotators gave its units."""
-    reliability, n_units = reliability_of(of.part, of.units, of.settings), len(of.units)
+    part, sums, reason, counts = of.part, of.sums, of.reason, of.counted
+    reliability, n_units = reliability_of(part, counts.units, of.settings), len(counts.units)
     is_missing = reliability.state == Cell.MISSING
     missing = np.bincount(reliability.unit, is_missing, n_units)[:n_units]
     complete = int((missing == 0).sum())
-    part, sums, reason, greedy = of.part, of.sums, of.reason, nan
-    if of.counted.greedy and not reason:
-        greedy = pooled_alpha(of.counted.greedy[of.place]).value
     found = pooled_alpha(sums.coincidences, int((part.data.assigned.sum(1) >= 2).sum()))
-    status = found.status
+    status, greedy = found.status, nan
     if status == NO_VARIATION and 0 < complete == n_units:
         status = ALL_AGREE
     image_alpha, meaningful, with_alpha = sums.image_alpha, sums.meaningful_alpha, of
@@ -307,62 +288,72 @@ def figures_of(of: MeasuredThreshold) -> dict[str, Any]:
         status = status if isnan(found.value) else reason
         image_alpha = meaningful = np.full_like(image_alpha, nan)
         with_alpha = of._replace(intervals={})
+    elif counts.greedy is not None:
+        greedy = pooled_alpha(counts.greedy).value
     names = part.data.category_names
     most, share = largest_share(
         np.bincount(part.data.annotations.category, minlength=len(names)).astype(np.float64)
     )
     defined = image_alpha[~np.isnan(image_alpha)]
-    return {
-        "iou_threshold": of.settings.iou_threshold[of.place],
-        "alpha": nan if reason else found.value,
-        "status": status,
-        "interval": with_alpha.interval("pooled"),
-        "largest_category": ("" if isnan(share) else names[most], share),
-        "interval_shift": float(with_alpha.intervals.get("pooled", _UNKNOWN)[0, 2]),
-        "observed": found.observed,
-        "expected": found.expected,
-        "mean_image_alpha": mean_of(image_alpha),
-        "mean_image_interval": with_alpha.interval("mean"),
-        "mean_drawn_image_alpha": mean_of(np.delete(image_alpha, part.empty)),
-        "meaningful_image_alpha": ImageAlpha(
+    existence, class_agreement, place = _of_objects(of)
+    return ThresholdResult(
+        measure=measure_name(of.settings.similarity),
+        iou_threshold=of.threshold,
+        alpha=nan if reason else found.value,
+        status=status,
+        interval=with_alpha.interval("pooled"),
+        largest_category=("" if isnan(share) else names[most], share),
+        interval_shift=float(with_alpha.intervals.get("pooled", _UNKNOWN)[0, 2]),
+        observed=found.observed,
+        expected=found.expected,
+        mean_image_alpha=mean_of(image_alpha),
+        mean_image_interval=with_alpha.interval("mean"),
+        mean_drawn_image_alpha=mean_of(np.delete(image_alpha, part.empty)),
+        meaningful_image_alpha=ImageAlpha(
             mean_of(meaningful),
             with_alpha.interval("meaningful mean"),
             int((~np.isnan(meaningful)).sum()),
         ),
-        "share_of_images_at_1": mean_of((defined == 1).astype(np.float64)),
-        **_object_figures(of),
-        "n_units": n_units,
-        "n_complete_units": complete,
-        "greedy_alpha": greedy,
-        "reliability": reliability,
-    }
+        share_of_images_at_1=mean_of((defined == 1).astype(np.float64)),
+        existence=existence,
+        class_agreement=class_agreement,
+        place=place,
+        n_units=n_units,
+        n_complete_units=complete,
+        greedy_alpha=greedy,
+        make_tables={
+            "images": partial(_image_table, of),
+            "pairs": partial(_pair_table, of),
+            "categories": partial(_category_table, of),
+            "units": partial(_unit_table, of, reliability),
+        },
+        reliability=reliability,
+    )
 
 
-def _object_figures(of: MeasuredThreshold) -> dict[str, Any]:
-    """Return existence, class and place of the objects."""
-    figures, similarities = of.sums.figures(), of.objects.similarities
-    return {
-        "existence": Existence(
-            f1=figures["f1"],
-            interval=of.interval("f1"),
-            chance=figures["chance"],
-            alpha=figures["above chance"],
-            alpha_interval=of.interval("above chance"),
-            reason=_FULL_CHANCE if figures["chance"] == 1 else of.chance_reason,
-        ),
-        "class_agreement": ClassAgreement(
-            alpha=figures["class"],
-            share=figures["class share"],
-            interval=of.interval("class"),
-            share_interval=of.interval("class share"),
-            status=of.sums.class_alpha().status,
-        ),
-        "place": Place(
-            mean_iou=figures["place"],
-            median_iou=median(similarities),
-            interval=of.interval("place"),
-            n_pairs=len(similarities),
-            below_threshold=figures["below"],
-            below_interval=of.interval("below"),
-        ),
-    }
+def _of_objects(of: MeasuredThreshold) -> tuple[Existence, ClassAgreement, Place]:
+    figures, similarities = of.sums.figures(), of.counted.objects.similarities
+    existence = Existence(
+        f1=figures["f1"],
+        interval=of.interval("f1"),
+        chance=figures["chance"],
+        alpha=figures["above chance"],
+        alpha_interval=of.interval("above chance"),
+        reason=_FULL_CHANCE if figures["chance"] == 1 else of.chance_reason,
+    )
+    class_agreement = ClassAgreement(
+        alpha=figures["class"],
+        share=figures["class share"],
+        interval=of.interval("class"),
+        share_interval=of.interval("class share"),
+        status=of.sums.class_alpha().status,
+    )
+    place = Place(
+        mean_iou=figures["place"],
+        median_iou=median(similarities),
+        interval=of.interval("place"),
+        n_pairs=len(similarities),
+        below_threshold=figures["below"],
+        below_interval=of.interval("below"),
+    )
+    return existence, class_agreement, place

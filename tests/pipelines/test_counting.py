@@ -71,7 +71,7 @@ def test_parts_joined_in_any_tree_are_the_whole(case):
     images, settings, n_parts, fan_in, greedy = case
     count = partial(count_part, settings=settings, greedy=greedy)
     whole = count(images)
-    assert len(whole.objects) == len(settings.iou_threshold)
+    assert len(whole.thresholds) == len(settings.iou_threshold)
     level = [count(part) for part in split_images(images, n_parts)]
     while len(level) > 1:
         level = [join_counted(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
@@ -90,7 +90,7 @@ def test_parts_in_turn_are_the_whole(case, size, crowded):
             images, settings, greedy=greedy, progress=lambda *each: said.append(each)
         )
     whole = count_part(images, settings, greedy=greedy)
-    assert len(whole.greedy) == greedy * len(settings.iou_threshold)
+    assert all((each.greedy is not None) == greedy for each in whole.thresholds)
     same(found, whole)
     comparing = [each for each in said if each[0] == "comparing"]
     n = len(images.data.annotations)
@@ -101,18 +101,18 @@ def test_parts_in_turn_are_the_whole(case, size, crowded):
 def same(joined, whole):
     assert joined.n_images == whole.n_images
     assert joined.counts == whole.counts
-    for name in ("units", "coincidences", "greedy", "pairs", "classes"):
-        for ours, theirs in zip(getattr(joined, name), getattr(whole, name), strict=True):
-            for field in fields(theirs):
+    for found, expected in zip(joined.thresholds, whole.thresholds, strict=True):
+        for name in ("units", "coincidences", "greedy", "pairs", "classes"):
+            ours, theirs = getattr(found, name), getattr(expected, name)
+            for field in () if theirs is None else fields(theirs):
                 one, other = getattr(ours, field.name), getattr(theirs, field.name)
                 np.testing.assert_array_equal(one, other)
                 assert type(one) is type(other)
                 assert np.asarray(one).dtype == np.asarray(other).dtype
-    for ours, theirs in zip(joined.objects, whole.objects, strict=True):
-        np.testing.assert_array_equal(ours.pair, theirs.pair)
-        np.testing.assert_array_equal(ours.similarities, theirs.similarities)
+        np.testing.assert_array_equal(found.objects.pair, expected.objects.pair)
+        np.testing.assert_array_equal(found.objects.similarities, expected.objects.similarities)
         for name in ("images", "categories", "pairs"):
-            one, other = getattr(ours, name).stacked(), getattr(theirs, name).stacked()
+            one, other = (getattr(of.objects, name).stacked() for of in (found, expected))
             np.testing.assert_array_equal(one, other)
 
 

@@ -16,7 +16,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import ImagePart, compared_images, count_sequentially, of_images
-from bboxqa.pipelines.threshold_results import figures_of, measure_name, measured_thresholds
+from bboxqa.pipelines.threshold_results import measure_name, measured_thresholds, result_of
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """Thresholds from 0.05 to 0.95."""
@@ -63,25 +63,24 @@ def sensitivity(
     chance = chance_existence(part, settings, progress=progress)
     if part is images:
         chance = _scaled(chance, by_chance or {})
-    observed = np.stack(
-        [np.stack([each.images.alone, each.images.possible], axis=1) for each in counted.objects]
-    )
+    sums = [each.objects.images for each in counted.thresholds]
+    observed = np.stack([np.stack([each.alone, each.possible], axis=1) for each in sums])
     distance, row = _separation(observed, chance.sums, settings)
     rows = []
     for measured in measured_thresholds(part, settings, counted, chance, progress):
-        each = figures_of(measured)
-        existence, classes = each["existence"], each["class_agreement"]
+        each = result_of(measured)
+        existence, classes = each.existence, each.class_agreement
         rows.append(
             {
-                "threshold": each["iou_threshold"],
-                **_with_interval("alpha", each["alpha"], each["interval"]),
+                "threshold": each.iou_threshold,
+                **_with_interval("alpha", each.alpha, each.interval),
                 **_with_interval("f1", existence.f1, existence.interval),
                 "f1_by_chance": existence.chance,
                 **_with_interval("existence_alpha", existence.alpha, existence.alpha_interval),
                 **_with_interval("class_alpha", classes.alpha, classes.interval),
                 "class_share": classes.share,
-                "mean_similarity": each["place"].mean_iou,
-                "n_units": each["n_units"],
+                "mean_similarity": each.place.mean_iou,
+                "n_units": each.n_units,
             }
         )
     columns = {name: np.array([each[name] for each in rows]) for name in rows[0]}
