@@ -176,16 +176,9 @@ def table_of(
     shape: tuple[int, int],
     most_dense: int | None = None,
 ) -> Any:
-    """Return a table of amounts, summed by row and column.
+    """Return a table of (E,) amounts, summed by row and column.
 
-    Parameters
-    ----------
-    row, column : (E,) integers
-    amount : (E,) float64
-    shape : tuple of int
-    most_dense : int, optional
-        The most cells of a dense table; larger ones, and those that are nearly empty, are a
-        scipy.sparse.csc_array.
+    A table of more than `most_dense` cells, or that is nearly empty, is a scipy.sparse.csc_array.
     """
     n_cells = shape[0] * shape[1]
     is_full = n_cells <= max(_SMALL, _FILLED * len(row))
@@ -260,6 +253,13 @@ class Estimator(FrozenArrays, frozen=True, eq=False):
         """Return the sums of the clusters that are drawn, (D, C)."""
         sums = self.sums
         return sums if len(self.clusters) == sums.shape[1] else sums[:, self.clusters]
+
+
+def resampled(
+    table: SumTable, evaluate: Callable[[FloatArray], FloatArray], n_clusters: int
+) -> Estimator:
+    """Return an estimator for the replicates of a figure whose value is known, of all clusters."""
+    return Estimator(nan, nan, nan, OK, table, evaluate, np.arange(n_clusters))
 
 
 def undefined(

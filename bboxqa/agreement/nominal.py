@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from math import nan
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ from bboxqa.agreement.estimators import (
     Estimator,
     SumTable,
     clustered_error,
+    resampled,
     table_of,
     undefined,
 )
@@ -148,16 +148,10 @@ def images_per_value(data: Coincidences) -> IndexArray:
 
 
 def alpha_per_pair(counts: PairCounts) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:
-    """Return alpha of each pair of annotators who were asked about the same unit.
+    """Return pairs of annotators who were asked about the same unit, sorted, with their alpha.
 
-    Returns
-    -------
-    first, second : (P,) int32
-        The annotators, ``first < second``, sorted.
-    alpha : (P,) float64
-        NaN where undefined.
-    n_units : (P,) int64
-        Units that were compared.
+    These are the first and the second annotator, (P,) int32 each, alpha, (P,), NaN where undefined,
+    and the number of units that were compared, (P,).
     """
     keys, n_units = counts.unit_pair, counts.n_units
     total = (2 * n_units).astype(np.float64)
@@ -229,28 +223,16 @@ def image_estimators(
 ) -> dict[tuple[int, str], Estimator]:
     """Return estimators of "pooled" alpha, "mean" over images and "categories" per threshold.
 
-    Only `evaluate`, `table` and `clusters` are set.
-
-    Parameters
-    ----------
-    thresholds : sequence of Coincidences
-        One per threshold, over the same I images.
-    image_alphas : sequence of (I,) float64
-        Alpha of each image at each threshold; NaN leaves the image out of the mean.
-    images : (C,) int64
-        The images that are drawn, sorted; all others have no coincidences.
-    values : (V,) int32
-        The values that occur, sorted. The replicates of "categories" are (V, B).
+    `image_alphas` are the alphas of all images, (I,), of which NaN is left out of the mean. The
+    images that are drawn, (C,), and the values that occur, (V,), are sorted; the replicates of
+    "categories" are (V, B).
     """
     found: dict[tuple[int, str], Estimator] = {}
-    clusters = np.arange(len(images))
     tables = _stacked_tables(thresholds, images, values, len(values))
     for index, (table, alphas) in enumerate(zip(tables, image_alphas, strict=True)):
         found[index, "mean"] = mean_estimator(alphas, images)
         for kind, evaluate in (("pooled", _pooled), ("categories", _categories)):
-            found[index, kind] = Estimator(
-                nan, nan, nan, OK, table, partial(evaluate, len(values)), clusters
-            )
+            found[index, kind] = resampled(table, partial(evaluate, len(values)), len(images))
     return found
 
 
@@ -259,7 +241,7 @@ def mean_estimator(alphas: FloatArray, images: IndexArray) -> Estimator:
     drawn = alphas[images]
     rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
     table = SumTable(lambda: rows, by_row=True)
-    return Estimator(nan, nan, nan, OK, table, lambda of: ratio(*of), np.arange(len(images)))
+    return resampled(table, lambda of: ratio(*of), len(images))
 
 
 def pooled_estimators(
@@ -267,12 +249,9 @@ def pooled_estimators(
 ) -> dict[tuple[int, str], Estimator]:
     """Return estimators of the pooled "class" alpha per threshold, as `image_estimators` does."""
     values = distinct(np.concatenate([found.value for found in thresholds]))
-    clusters = np.arange(len(images))
     evaluate = partial(_pooled, len(values))
-    return {
-        (index, "class"): Estimator(nan, nan, nan, OK, table, evaluate, clusters)
-        for index, table in enumerate(_stacked_tables(thresholds, images, values, 1))
-    }
+    tables = enumerate(_stacked_tables(thresholds, images, values, 1))
+    return {(index, "class"): resampled(table, evaluate, len(images)) for index, table in tables}
 
 
 def coincidence_tables(found: Coincidences, n_values: int) -> tuple[Any, Any]:

@@ -7,7 +7,15 @@ from math import isnan, nan
 
 import numpy as np
 
-from bboxqa.agreement.estimators import FEWEST, NO_ERROR, OK, Estimator, SumTable, t_quantile
+from bboxqa.agreement.estimators import (
+    FEWEST,
+    NO_ERROR,
+    OK,
+    Estimator,
+    SumTable,
+    resampled,
+    t_quantile,
+)
 from bboxqa.agreement.nominal import (
     Alpha,
     alpha_of_sums,
@@ -68,14 +76,9 @@ def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
 
 
 def f1_estimator(images: Table, drawn: IndexArray) -> Estimator:
-    """Return the F1 of all pairs of annotators.
+    """Return the F1 of all pairs of annotators, from the table of images of a result.
 
-    Parameters
-    ----------
-    images : Table
-        That of a result: the F1 of each image of two annotators or more.
-    drawn : (C,) int64
-        The images that are drawn, sorted.
+    The images that are drawn, (C,), are sorted.
     """
     possible = images["n_annotations"] * (images["n_annotators"] - 1) / 2
     sums = np.zeros((2, int(drawn.max(initial=-1)) + 1))
@@ -95,16 +98,8 @@ def object_estimators(
 ) -> dict[tuple[int, str], Estimator]:
     """Return the estimators of each threshold, by the names of `_KINDS`.
 
-    Only `evaluate`, `table` and `clusters` are set.
-
-    Parameters
-    ----------
-    objects : sequence of ObjectSums
-        By image, one per threshold.
-    chance : sequence of (I, 2) float64
-        Pairs that match by chance, and that could match, by image; one per threshold.
-    images : (C,) int64
-        The images that are drawn, sorted.
+    The images that are drawn, (C,), are sorted. `chance` are the pairs that match by chance, and
+    that could match, by image, (I, 2) per threshold.
     """
 
     # One table of all thresholds, so that the weights are read once.
@@ -123,11 +118,8 @@ def object_estimators(
             return above_chance(figure, ratio(*of_threshold[_OF_OBJECTS:]))
         return figure
 
-    clusters = np.arange(len(images))
     return {
-        (index, kind): Estimator(
-            nan, nan, nan, OK, table, partial(figure, index * _N_ROWS, kind), clusters
-        )
+        (index, kind): resampled(table, partial(figure, index * _N_ROWS, kind), len(images))
         for index in range(len(objects))
         for kind in _KINDS
     }
@@ -147,12 +139,7 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
     near 0 even for annotators who find 95 % of the objects. The more annotations are of one
     category, the lower is alpha for the same work: see `largest_share`.
 
-    Parameters
-    ----------
-    drawn : (K,) float64
-        The number of annotations of each category.
-    missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own.
+    `drawn`, (K,), is the number of annotations of each category.
     """
     return missing == "ignore" or np.count_nonzero(drawn) != 1
 
@@ -413,15 +400,8 @@ def chance_slots(
     So annotators of the same images never bring the same image to a place, unless there are more
     annotators than images. Of annotators who bring the same image, one is kept.
 
-    Parameters
-    ----------
-    image, annotator, kind : (C,) int64
-        The images that each annotator was asked about, and the kind of the image. Only images of
-        the same kind are exchanged.
-    ranks : tuple of (I,) and (A,) int64
-        The order of images and annotators in which random numbers are assigned.
-    n_passes : int
-    generator : numpy.random.Generator
+    The images that each annotator was asked about, and their kinds, are (C,) each; `ranks` are the
+    orders of images and annotators, (I,) and (A,), in which random numbers are assigned.
 
     Returns
     -------

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import (
     OK,
@@ -37,9 +36,6 @@ _DRAWS = 1 << 14
 _KEPT, _KEPT_LAST = 100_000_000, 500_000_000
 # Numbers of clusters up to it have a table of how much wider their intervals are.
 _TABLED = 1 << 10
-_DOUBLE: np.dtype[Any] = np.dtype(np.float64)
-# No cluster is drawn 256 times.
-_SMALL: np.dtype[Any] = np.dtype(np.uint8)
 # The smallest share of replicates that must be defined for an interval.
 _DEFINED = 0.95
 FEW_CLUSTERS = 10
@@ -55,16 +51,8 @@ def covering_intervals(
     value. An interval that does not contain its value is shifted by the bias of the replicates,
     their mean minus the value (Efron and Tibshirani 1993, ch. 10); others are not changed.
 
-    Parameters
-    ----------
-    values : (K,) float64
-        The coefficients of all clusters.
-    replicates : (K, B) float64
-        NaN where undefined.
-    intervals : (K, 2) float64
-        NaN where there is none.
-    highest : float
-        The largest value that the coefficients can have.
+    The values are (K,), their replicates (K, B), and their intervals (K, 2), NaN where undefined;
+    `highest` is the largest value that they can have.
     """
     low, high = intervals.T
     missed = np.flatnonzero((values < low - ROUNDING) | (values > high + ROUNDING))
@@ -119,49 +107,44 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
 
     The numbers do not depend on the chunk size.
     """
-    for counts in _drawn_counts(n_clusters, replicates, seed, _DOUBLE):
-        yield np.ascontiguousarray(counts)
+    for counts in _drawn_counts(n_clusters, replicates, seed):
+        yield counts.astype(np.float64)
 
 
-def _drawn_counts(
-    n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any]
-) -> Iterator[NDArray[Any]]:
+def _drawn_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
     generator = np.random.default_rng(seed)
     step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
     # Draws of several replicates cost one call, as long as they stay in the cache.
     n_together = max(1, _DRAWS // max(n_clusters, 1))
     for start in range(0, replicates, step):
-        # Filled row by row, as the elements of a column are far apart in memory.
-        counts = np.empty((min(step, replicates - start), n_clusters), dtype)
+        # Filled row by row, as the elements of a column are far apart in memory. No cluster is
+        # drawn 256 times.
+        counts = np.empty((min(step, replicates - start), n_clusters), np.uint8)
         for first in range(0, len(counts), n_together):
             some = counts[first : first + n_together]
             drawn = generator.integers(0, n_clusters, some.shape)
             drawn += np.arange(len(some))[:, None] * n_clusters
             some[:] = np.bincount(drawn.ravel(), minlength=some.size).reshape(some.shape)
-        yield counts.T
+        yield np.ascontiguousarray(counts.T)
 
 
 def repeated_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
-    """Yield what `drawn_weights` does as small whole numbers, which must not be changed.
+    """Return what `drawn_weights` does as small whole numbers, which must not be changed.
 
     The last draws are kept if they take less than 500 MB: of many images, nearly all tables have
     something to add in the same ones.
     """
     size = n_clusters * replicates
     if size > _KEPT_LAST:
-        yield from _drawn_counts(n_clusters, replicates, seed, _SMALL)
-        return
-    keeper = _kept_counts if size <= _KEPT else _last_counts
-    yield from keeper(n_clusters, replicates, seed)
+        return _drawn_counts(n_clusters, replicates, seed)
+    return iter((_kept_counts if size <= _KEPT else _last_counts)(n_clusters, replicates, seed))
 
 
 def _all_counts(n_clusters: int, replicates: int, seed: int) -> tuple[ByteArray, ...]:
-    kept = []
-    for counts in _drawn_counts(n_clusters, replicates, seed, _SMALL):
-        # By rows of clusters, as they are read.
-        kept.append(np.ascontiguousarray(counts))
-        kept[-1].setflags(write=False)
-    return tuple(kept)
+    kept = tuple(_drawn_counts(n_clusters, replicates, seed))
+    for counts in kept:
+        counts.setflags(write=False)
+    return kept
 
 
 _kept_counts = lru_cache(maxsize=3)(_all_counts)
@@ -322,13 +305,8 @@ def _expanded_level(n_clusters: int) -> float:
 def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:
     """Return the expanded percentile interval of each row of replicates, (K, B) → (K, 2) [1]_.
 
-    It spans the share `expanded_level` of the replicates. NaN if more than 5 % of them are NaN.
-
-    Parameters
-    ----------
-    replicates : (K, B) float64
-    n_clusters : (K,) int64
-        The number of clusters that contribute to each coefficient.
+    It spans the share `expanded_level` of the replicates, by the number of clusters that contribute
+    to each coefficient, (K,). NaN if more than 5 % of the replicates are NaN.
 
     References
     ----------
