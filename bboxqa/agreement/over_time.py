@@ -14,10 +14,10 @@ from bboxqa.agreement.estimators import OK, Estimator, SumTable, clusters_of, un
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, sum_by
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 from bboxqa.model.labels import number_of
-from bboxqa.model.ratings import Ratings, Segments, describe, segment_problems
+from bboxqa.model.ratings import Ratings, Segments, describe
 from bboxqa.model.units import Cell, ReliabilityData
 
 _NOBODY = "undefined: the label is not used where annotators can be compared"
@@ -29,17 +29,8 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     For a value c it is the time on which both annotators of a pair say c, divided by the time on
     which at least one does, both summed over the pairs: Jaccard's coefficient of community [1]_,
     without correction for chance. All clusters with comparable time are drawn, also those without
-    the value, as its frequency is random as well.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        Units without a weight count once. No annotator twice in a unit.
-
-    Returns
-    -------
-    list of Estimator
-        One per value. The two sums are the time of both and of either, in sample points.
+    the value, as its frequency is random as well. The two sums of an estimator are the time of both
+    and of either, in sample points. No annotator is twice in a unit.
 
     References
     ----------
@@ -99,19 +90,10 @@ def without_overlaps(
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
     """Return pieces of segments such that every annotator has one label at a time.
 
-    Parameters
-    ----------
-    annotator, start, end : (N,)
-        As in `overlapping`.
-    rule : {"first", "last", "longest"}
-        The segment that wins where several overlap: the one that started first or last (if they
-        started together, the one that comes first or last), or the longest (if equally long, the
-        first).
-
-    Returns
-    -------
-    segment, start, end : (M,) int64
-        Pieces, sorted by annotator, then start; `segment` is the index of the whole segment.
+    By the rule, the segment wins that started first or last (if several started together, the one
+    that comes first or last), or the longest (if equally long, the first). Segments are those of
+    `overlapping`. Pieces are sorted by annotator, then start: the index of the whole segment, and
+    where the piece starts and ends, (M,) int64 each.
     """
     _, later = overlapping(annotator, start, end)
     mixed = np.unique(annotator[later])
@@ -178,16 +160,6 @@ class _Line(msgspec.Struct, frozen=True, eq=False):
     end: IndexArray
     label: IntArray
 
-    def take(self, piece: IndexArray, start: IndexArray, end: IndexArray) -> "_Line":
-        return replace(
-            self,
-            segment=self.segment[piece],
-            annotator=self.annotator[piece],
-            start=start,
-            end=end,
-            label=self.label[piece],
-        )
-
 
 def sweep(
     segments: Segments,
@@ -204,47 +176,33 @@ def sweep(
     that intervals have to resample recordings. Time and memory grow with the number of boundaries,
     not with the duration.
 
-    Parameters
-    ----------
-    tier : str, optional
-        None for all tiers; a label that occurs in several tiers is one value, like the background.
-    resolution_ms : int
-        A sample point stands in the middle of every R milliseconds of each recording, at ⌊R/2⌋,
-        ⌊R/2⌋ + R, …
-    support : {"all", "marked"}
-        Whether to keep the stretches on which nobody marked anything.
-    overlaps : {"refuse", "first", "last", "longest"}
-        The segment that wins where an annotator has several at a time; see `without_overlaps`.
+    Without `tier` all tiers count; a label that occurs in several is one value, like the
+    background. A sample point stands in the middle of every R milliseconds of each recording, at
+    ⌊R/2⌋, ⌊R/2⌋ + R, … With `support` "marked", stretches on which nobody marked anything are left
+    out. `overlaps` is the segment that wins where an annotator has several at a time; see
+    `without_overlaps`.
 
-    Returns
-    -------
-    Ratings
-        A unit is a stretch with a sample point, its group the recording, its weight the number of
-        points. The values are the labels that occur, and last `BACKGROUND`, where an annotator who
-        was asked about a recording marked nothing. Annotators who were not asked have no cell.
+    A unit is a stretch with a sample point, its group the recording, its weight the number of
+    points. The values are the labels that occur, and last `BACKGROUND`, where an annotator who was
+    asked about a recording marked nothing. Annotators who were not asked have no cell.
 
     References
     ----------
     .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
            edition, SAGE, doi:10.4135/9781071878781.
     """
-    if tier is not None and tier not in segments.tier_names:
-        known = ", ".join(map(repr, segments.tier_names)) or "none"
-        raise ConfigError(f"tier is {tier!r}; expected one of: {known}")
-    if resolution_ms < 1:
-        raise ConfigError(f"the resolution is {resolution_ms} ms; expected 1 ms or more")
-    for name, found, allowed in (
-        ("support", support, ("all", "marked")),
-        ("overlaps", overlaps, ("refuse", "first", "last", "longest")),
-    ):
-        if found not in allowed:
-            raise ConfigError(f"{name} is {found!r}; expected one of: {', '.join(allowed)}")
-    _check_segments(segments)
+    if BACKGROUND in segments.label_names:
+        raise DatasetError(
+            [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
+            "Leave those segments out, or rename the label.",
+        )
     line = _on_one_line(segments, tier)
     if overlaps == "refuse":
         _refuse_overlaps(segments, line)
     else:
-        line = line.take(*without_overlaps(line.annotator, line.start, line.end, overlaps))
+        piece, start, end = without_overlaps(line.annotator, line.start, line.end, overlaps)
+        annotator, label = line.annotator[piece], line.label[piece]
+        line = replace(line, annotator=annotator, start=start, end=end, label=label)
     # Stretches between boundaries, and the number of sample points in them.
     boundaries = np.unique(np.concatenate([line.block_start, line.start, line.end, [line.length]]))
     begin = boundaries[:-1]
@@ -274,18 +232,7 @@ def _said(line: _Line, begin: IndexArray, n_annotators: int) -> IntArray:
     return said
 
 
-def _check_segments(segments: Segments) -> None:
-    if BACKGROUND in segments.label_names:
-        raise DatasetError(
-            [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
-            "Leave those segments out, or rename the label.",
-        )
-    if problems := segment_problems(segments):
-        raise DatasetError(problems, "Correct the segments and try again.")
-
-
 def _refuse_overlaps(segments: Segments, line: _Line) -> None:
-    """Refuse segments of one annotator that overlap."""
     earlier, later = overlapping(line.annotator, line.start, line.end)
     problems = []
     for pair in zip(line.segment[earlier].tolist(), line.segment[later].tolist(), strict=True):

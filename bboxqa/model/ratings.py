@@ -107,8 +107,8 @@ def describe(segments: Segments, place: int) -> tuple[str, str]:
 def segment_problems(segments: Segments) -> list[str]:
     """Return the problems of single segments.
 
-    A segment has a problem if it begins before the recording, ends after the recording, does not
-    end after its own start, or belongs to an annotator who was not asked.
+    A segment has a problem if it begins before the recording, ends after the recording, or does not
+    end after its own start.
     """
     after = segments.end > segments.duration[segments.recording]
     checks = (
@@ -116,10 +116,6 @@ def segment_problems(segments: Segments) -> list[str]:
         (segments.end < segments.start, "ends before it starts; expected start, then end"),
         (segments.end == segments.start, "has no length; expected an end after the start"),
         (after, "ends after the recording, which lasts {duration} ms"),
-        (
-            ~segments.asked[segments.recording, segments.annotator],
-            "is of an annotator who was not asked about the recording",
-        ),
     )
     found = [
         (int(place), expected) for wrong, expected in checks for place in np.flatnonzero(wrong)

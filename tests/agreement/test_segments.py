@@ -16,7 +16,7 @@ from bboxqa.agreement.over_time import (
     sweep,
     without_overlaps,
 )
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import DatasetError
 from bboxqa.model.annotations import Source
 from bboxqa.model.ratings import Segments
 
@@ -264,22 +264,13 @@ def test_overlaps_are_refused_with_both_segments_and_their_lines():
     )
 
 
-WALK = tracks({"A": [(0, 1200, "walk")], "B": [(100, 1250, "walk")]}, 10_000)
-NOT_ASKED = np.zeros((1, 1), bool)
-
-
 @pytest.mark.parametrize(
-    ("segments", "settings", "said"),
+    ("segments", "said"),
     [
-        (tracks({"A": [(0, 5, "k"), (0, 5, "k")]}, 9), {}, "segment 1"),
-        (build([("day", "A", "s", 0, 5, "k")], {"day": 9}, asked=NOT_ASKED), {}, "was not asked"),
-        (tracks({"A": [(0, 5, BACKGROUND)]}, 9), {}, "name of time without"),
-        (WALK, {"tier": "gaze"}, "tier is 'gaze'; expected one of: 'posture'"),
-        (WALK, {"resolution_ms": 0}, "the resolution is 0 ms; expected 1 ms or more"),
-        (WALK, {"support": "some"}, "support is 'some'; expected one of: all, marked"),
-        (WALK, {"overlaps": "any"}, "'any'; expected one of: refuse, first, last, longest"),
+        (tracks({"A": [(0, 5, "k"), (0, 5, "k")]}, 9), "segment 1"),
+        (tracks({"A": [(0, 5, BACKGROUND)]}, 9), "name of time without"),
     ],
 )
-def test_what_is_refused(segments, settings, said):
-    with pytest.raises((ConfigError, DatasetError), match=said):
-        sweep(segments, **settings)
+def test_what_is_refused(segments, said):
+    with pytest.raises(DatasetError, match=said):
+        sweep(segments)
