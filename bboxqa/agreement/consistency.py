@@ -311,9 +311,6 @@ def _cronbach(sums: FloatArray) -> FloatArray:
 
 FORMS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
 
-# Sums of squares that cancel leave a residue of about 1e-16 of their terms.
-_INTRACLASS_ROUNDING = 1e-13
-
 
 def _mean_squares(table: FloatArray) -> tuple[float, float, float, float]:
     """Return the mean squares between and within units, of annotators, and of the rest."""
@@ -324,7 +321,7 @@ def _mean_squares(table: FloatArray) -> tuple[float, float, float, float]:
     between = n_annotators * float((of_units**2).sum())
     error = float(((centred - of_units[:, None]) ** 2).sum())
     annotators = n_units * float(((shifted.mean(0) - shifted.mean()) ** 2).sum())
-    if between <= _INTRACLASS_ROUNDING * (between + error):
+    if between <= _ROUNDING * (between + error):
         between = 0.0
     return (
         between / (n_units - 1),
@@ -336,7 +333,7 @@ def _mean_squares(table: FloatArray) -> tuple[float, float, float, float]:
 
 def _ratio(above: float, *below: float) -> float:
     total = sum(below)
-    return above / total if total > _INTRACLASS_ROUNDING * sum(map(abs, below)) else nan
+    return above / total if total > _ROUNDING * sum(map(abs, below)) else nan
 
 
 def intraclass_correlations(scores: NDArray[Any]) -> Mapping[str, Estimate]:
