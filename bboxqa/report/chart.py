@@ -55,11 +55,8 @@ def readable_on(color: str) -> str:
 
 WIDTH = 4.8
 """The width of a chart in inches: a phone scales it to three quarters, which is still readable."""
-TITLE, LARGE, SMALL = 11.0, 10.0, 8.0
-"""Sizes of letters in points."""
-# Longer names of rows, and those of more rows of a matrix, are written in small letters.
-_MOST_LARGE, MOST_SLANTED = 24, 16
-# Names of columns of so few characters are not turned.
+TITLE, LARGE, NAME, SMALL = 11.0, 10.0, 9.0, 8.0
+"""Sizes of letters in points: of titles, numbers, names of rows and columns, and legends."""
 _LEVEL = 2
 # Shares of the size of a letter.
 _NARROW, _WIDE, _USUAL = 0.34, 0.9, 0.6
@@ -138,23 +135,9 @@ class Chart(msgspec.Struct, frozen=True, eq=False):
     """Axes that are drawn, with their numbers."""
 
     @property
-    def row_size(self) -> float:
-        """The size of the letters of names of rows and columns."""
-        longest = max((len(line) for name in self.rows for line in name.split("\n")), default=0)
-        is_small = longest > _MOST_LARGE or len(self.columns) > MOST_SLANTED
-        return SMALL if is_small else LARGE
-
-    @property
-    def beside_size(self) -> float:
-        """The size of the letters of texts beside rows."""
-        return SMALL if any("\n" in text for text in self.beside) else self.row_size
-
-    @property
     def turn(self) -> int:
-        """The angle in degrees by which names of columns are turned."""
-        if max(map(len, self.columns), default=0) <= _LEVEL:
-            return 0
-        return 45 if len(self.columns) <= MOST_SLANTED else 90
+        """The angle in degrees by which names of columns are turned: those of numbers are not."""
+        return 45 if max(map(len, self.columns), default=0) > _LEVEL else 0
 
     @property
     def texts(self) -> list[str]:
@@ -175,26 +158,18 @@ def rectangle(first: Point, second: Point) -> list[Point]:
     return [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
 
 
-def round_numbers(low: float, high: float) -> list[float]:
-    """Return at most about six round numbers from `low` to `high`."""
-    step = 10.0 ** floor(log10((high - low) / 6))
-    step *= next(each for each in (1, 2, 5, 10, 20) if (high - low) / (each * step) <= 6 + 1e-9)
-    places = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
-    return [round(place * step, 10) for place in places]
-
-
 def text_width(text: str, size: float) -> float:
     """Return about the width of the longest line of a text in points, in a usual font."""
-    return size * max(sum(map(_share, line)) for line in text.split("\n"))
+
+    def share(sign: str) -> float:
+        if sign in "iljtfrI.,:;'|![]() ":
+            return _NARROW
+        return _WIDE if sign in "mwMW@%" or east_asian_width(sign) in "WF" else _USUAL
+
+    return size * max(sum(map(share, line)) for line in text.split("\n"))
 
 
-def _share(sign: str) -> float:
-    if sign in "iljtfrI.,:;'|![]() ":
-        return _NARROW
-    return _WIDE if sign in "mwMW@%" or east_asian_width(sign) in "WF" else _USUAL
-
-
-def _widest(texts: Iterable[str], size: float) -> float:
+def _widest(texts: Iterable[str], size: float = SMALL) -> float:
     return max((text_width(text, size) for text in texts), default=0.0)
 
 
@@ -205,7 +180,6 @@ class Layout(msgspec.Struct, frozen=True, eq=False):
     left: float
     top: float
     width: float
-    title_left: float
     total_width: float
     total_height: float
     key_width: float
@@ -221,27 +195,20 @@ class Layout(msgspec.Struct, frozen=True, eq=False):
 
 def layout(chart: Chart) -> Layout:
     """Return the place of the plot of a chart, beside which its names and numbers fit."""
-    left = 28.0 if "y" in chart.frame else 2.0
-    if chart.rows:
-        left = 10 + _widest(chart.rows, chart.row_size)
-    right = 10 + _widest(chart.beside, chart.beside_size)
+    left = 10 + _widest(chart.rows, NAME) if chart.rows else 28.0 if "y" in chart.frame else 2.0
+    right = 10 + _widest(chart.beside, NAME)
     width = chart.width or max(72 * WIDTH - left - right, 60.0)
-    heading = max(1.1 * text_width(chart.title, TITLE), _widest(chart.legend, SMALL))
+    heading = max(1.1 * text_width(chart.title, TITLE), _widest(chart.legend))
     total = max(left + width + right, heading + 2)
-    key_width = 34 + _widest((key.name for key in chart.keys), SMALL)
+    key_width = 34 + _widest(key.name for key in chart.keys)
     in_row = max(min(len(chart.keys), int((total - left) / key_width)), 1)
     top = (22.0 if chart.title else 6.0) + 11 * len([*filter(None, chart.legend)])
     below = 16.0 if "x" in chart.frame else 4.0
     if chart.columns:
-        longest = _widest(chart.columns, chart.row_size)
-        below = 10 + {0: chart.row_size, 45: 0.75 * longest, 90: longest}[chart.turn]
+        below = 10 + (0.75 * _widest(chart.columns, NAME) if chart.turn else NAME)
     below += 14.0 * bool(chart.x_label)
     below += 13.0 * ceil(len(chart.keys) / in_row) + 4 if chart.keys else 0.0
-    return Layout(
-        # A long title begins at the left of the names of rows.
-        chart, left, top, width, min(left, total - heading), total, top + chart.height + below,
-        key_width, in_row,
-    )  # fmt: skip
+    return Layout(chart, left, top, width, total, top + chart.height + below, key_width, in_row)
 
 
 _PIXELS_PER_POINT = 96 / 72
@@ -283,8 +250,15 @@ def _svg(chart: Chart, head: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]:.6g} {size[1]:.6g}" '
         f'width="{width}" height="{height}" {head}>'
     )
-    marks = (_mark(mark, found) for mark in chart.marks)
-    return "\n".join((start, *_axes(found), *marks, *_names(found), *_keys(found), "</svg>"))
+    marks = []
+    for mark in chart.marks:
+        if isinstance(mark, Path):
+            marks.append(_path([found.at(*point) for point in mark.points], mark))
+        elif isinstance(mark, Dot):
+            marks.append(_dot(found.at(mark.x, mark.y), mark.color))
+        else:
+            marks.append(_text(found.at(mark.x, mark.y), mark))
+    return "\n".join((start, *_axes(found), *marks, *_names(found), "</svg>"))
 
 
 def _paint(fill: str, stroke: str = "none") -> str:
@@ -293,13 +267,6 @@ def _paint(fill: str, stroke: str = "none") -> str:
     known = " ".join(f"{name}-{CLASSES[color]}" for name, color in pairs if color in CLASSES)
     other = "".join(f' {name}="{color}"' for name, color in pairs if color not in CLASSES)
     return (f'class="{known}"' if known else "") + other
-
-
-def _mark(mark: Mark, found: Layout) -> str:
-    if isinstance(mark, Path):
-        return _path([found.at(*point) for point in mark.points], mark)
-    at = found.at(mark.x, mark.y)
-    return _dot(at, mark.color) if isinstance(mark, Dot) else _text(at, mark)
 
 
 def _path(points: Sequence[Point], look: Path) -> str:
@@ -329,16 +296,19 @@ def _text(at: Point, mark: Text, more: str = "") -> str:
 
 
 def _axes(found: Layout) -> Iterator[str]:
-    """Yield the lines of the axes, with their numbers."""
+    """Yield the lines of the axes, with at most about six round numbers."""
     chart, left, top = found.chart, found.left, found.top
     right, bottom = left + found.width, top + chart.height
     for axis in chart.frame:
         is_x = axis == "x"
-        values = round_numbers(*sorted(chart.x if is_x else chart.y))
+        low, high = sorted(chart.x if is_x else chart.y)
+        step = 10.0 ** floor(log10((high - low) / 6))
+        step *= next(each for each in (1, 2, 5, 10, 20) if (high - low) / (each * step) <= 6 + 1e-9)
+        places = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
         # All with as many decimals.
-        digits = max(len(f"{value:.10g}".partition(".")[2]) for value in values)
-        for value in values:
-            name = f"{value:,.{digits}f}".replace("-", MINUS)
+        digits = max(-floor(log10(step) + 1e-9), 0)
+        for value in (place * step for place in places):
+            name = f"{value:z,.{digits}f}".replace("-", MINUS)
             x, y = (found.at(value, 0)[0], bottom) if is_x else (left, found.at(0, value)[1])
             tick = (x, y + _TICK) if is_x else (x - _TICK, y)
             if chart.grid == axis:
@@ -350,35 +320,30 @@ def _axes(found: Layout) -> Iterator[str]:
 
 
 def _names(found: Layout) -> Iterator[str]:
-    """Yield the title with the lines below it, the names of rows and columns, and the x label."""
+    """Yield the title, names of rows and columns, the x label, and the legend below the plot."""
     chart, bottom = found.chart, found.top + found.chart.height
     if chart.title:
-        yield _text((found.title_left, 10), Text(0, 0, chart.title, TITLE), ' font-weight="700"')
+        yield _text((2, 10), Text(0, 0, chart.title, TITLE), ' font-weight="700"')
     for place, line in enumerate(filter(None, chart.legend)):
-        yield _text((found.title_left, 22 + 11 * place), Text(0, 0, line, color=DIM))
-    for row, name in enumerate(chart.rows):
-        y = found.at(0, row)[1]
-        yield _text((found.left - 6, y), Text(0, 0, name, chart.row_size, "end"))
-    for row, text in enumerate(chart.beside):
-        y = found.at(0, row)[1]
-        yield _text((found.left + found.width + 8, y), Text(0, 0, text, chart.beside_size))
+        yield _text((2, 22 + 11 * place), Text(0, 0, line, color=DIM))
+    for names, x, align in (
+        (chart.rows, found.left - 6, "end"), (chart.beside, found.left + found.width + 8, "start")
+    ):  # fmt: skip
+        for row, name in enumerate(names):
+            yield _text((x, found.at(0, row)[1]), Text(0, 0, name, NAME, align))
     for column, name in enumerate(chart.columns):
         x, y = found.at(column, 0)[0], bottom + 8
         turned = f' transform="rotate({-chart.turn} {x:.6g} {y:.6g})"' if chart.turn else ""
-        yield _text((x, y), Text(0, 0, name, chart.row_size, "end" if turned else "middle"), turned)
+        yield _text((x, y), Text(0, 0, name, NAME, "end" if turned else "middle"), turned)
     if chart.x_label:
-        middle = found.left + found.width / 2
         below = 24.5 if "x" in chart.frame or chart.columns else 10
-        yield _text((middle, bottom + below), Text(0, 0, chart.x_label, LARGE, "middle"))
-
-
-def _keys(found: Layout) -> Iterator[str]:
-    """Yield the entries of the legend in rows below the plot."""
-    keys, left = found.chart.keys, max(found.left - 4, 2.0)
-    n_rows = -(-len(keys) // found.keys_in_row)
-    for place, key in enumerate(keys):
+        at = (found.left + found.width / 2, bottom + below)
+        yield _text(at, Text(0, 0, chart.x_label, LARGE, "middle"))
+    n_rows = -(-len(chart.keys) // found.keys_in_row)
+    for place, key in enumerate(chart.keys):
         row, column = divmod(place, found.keys_in_row)
-        x, y = left + column * found.key_width, found.total_height - 9 - 13 * (n_rows - 1 - row)
+        x = max(found.left - 4, 2.0) + column * found.key_width
+        y = found.total_height - 9 - 13 * (n_rows - 1 - row)
         if key.is_dot:
             yield _dot((x + 10, y), key.color)
         else:

@@ -8,14 +8,12 @@ from typing import Any, Literal
 import msgspec
 
 from bboxqa.core.text import count
-from bboxqa.model.annotations import EDGES
-from bboxqa.model.diagnosis import ALL_AGREE, NO_BOX
+from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.results import Figure
 from bboxqa.report.chart import (
     BACK,
     DASHES,
     DIM,
-    MOST_SLANTED,
     SERIES,
     Chart,
     Dot,
@@ -33,8 +31,10 @@ Record = Mapping[str, Any]
 Rows = Sequence[Record]
 
 _MOST_ROWS, _MOST_ANNOTATORS, _MOST_CATEGORIES = 30, 40, 20
-# Characters of a name beside a row and below a column, and of one with a number of annotations.
-_LONGEST_BESIDE, _LONGEST_BELOW, _LONGEST_NAME = 36, 20, 44
+# Characters of a name beside a row and below a column.
+_LONGEST, _LONGEST_BELOW = 36, 20
+# Cells of larger matrices of pairs have no numbers.
+_MOST_WRITTEN = 16
 # The colour map cividis at 0, 0.1, … 1, which people with colour vision deficiencies can read.
 _CIVIDIS = (
     "#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371",
@@ -51,8 +51,6 @@ class _Row(msgspec.Struct, frozen=True):
     name: str
     figures: Rows
     text: str
-    color: int = 0
-    """Of the first figure."""
     lowest: float | None = None
 
 
@@ -62,12 +60,12 @@ def intervals(
     """Draw the figures of a threshold with their 95 % intervals."""
     lowest = {"Existence": min_f1, "Alpha": min_alpha}
     rows = []
-    for place, each in enumerate(figures):
+    for each in figures:
         ends = None if isnan(sum(each.interval)) else each.interval
         found = {"value": each.value if each.is_known else None, "interval": ends}
         name = each.name.strip()
         gate = lowest.get(name.partition(" ")[0])
-        rows.append(_Row(name, [found], figure_text(found), place, gate))
+        rows.append(_Row(name, [found], figure_text(found), gate))
     return _of_rows("", rows, 30, most=1)
 
 
@@ -76,13 +74,18 @@ def category_intervals(categories: Rows) -> Chart:
     is_f1 = all(row["alpha"] is None for row in categories)
     figure, low, high = ("f1", "f1_low", "f1_high") if is_f1 else ("alpha", "low", "high")
     title = "F1 of categories" if is_f1 else "Alpha of categories"
-    rows = []
-    for row in sorted(categories, key=lambda row: -row["n_annotations"]):
-        ends = None if row[low] is None or row[high] is None else (row[low], row[high])
-        name = f"{short_name(row['category'])} ({row['n_annotations']:,})"
-        rows.append({"name": name, "figure": {"value": row[figure], "interval": ends}})
+    named = [
+        {
+            "name": f"{short_name(row['category'])} ({row['n_annotations']:,})",
+            "value": {
+                "value": row[figure],
+                "interval": None if row[low] is None else (row[low], row[high]),
+            },
+        }
+        for row in sorted(categories, key=lambda row: -row["n_annotations"])
+    ]
     legend = f"{'' if is_f1 else 'against all others; '}in brackets: annotations"
-    return named_intervals(title, rows, {"figure": title}, "categories", [legend])
+    return named_intervals(title, named, {"value": title}, "categories", [legend])
 
 
 def named_intervals(
@@ -109,10 +112,9 @@ def named_intervals(
         "" if labels[first].lower() == title.lower() else f"numbers: {labels[first]}",
     )
     rows = [
-        _Row(short_name(row["name"], _LONGEST_NAME), [row[key] for key in labels],
-             figure_text(row[first]))
+        _Row(short_name(row["name"], 44), [row[key] for key in labels], figure_text(row[first]))
         for row in known[:_MOST_ROWS]
-    ]  # fmt: skip
+    ]
     keys = [Key(label, SERIES[place], is_dot=True) for place, label in enumerate(labels.values())]
     keys = keys if len(keys) > 1 else []
     return _of_rows(title, rows, 10.1 + 7.2 * len(labels), legend, most=1, keys=keys)
@@ -129,12 +131,11 @@ def decomposition(rows: Rows) -> Chart:
         share = json_figure(row, "share_any")
         ends = share["interval"] and [100 * each for each in share["interval"]]
         figure = {"value": 100 * (share["value"] or 0), "interval": ends}
-        color = 2 if row["kind"] == ALL_AGREE else 0
         text = count(row["n_any"], "object")
         if row[gain] is not None and abs(row[gain]) >= 0.0005:
             change = f"{row[gain]:+,.3f}".replace("-", MINUS)
             text += f"\n{'F1' if gain == 'f1_gain' else 'alpha'} {change} if settled"
-        found.append(_Row(row["kind"], [figure], text, color))
+        found.append(_Row(row["kind"], [figure], text))
     return _of_rows(
         title, found, 25, ["an object may have several kinds"], most=1,
         x_label="per cent of objects",
@@ -149,7 +150,7 @@ def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
         return nothing(title)
     rows = [
         _Row(short_name(row["file_name"]), [{"value": row["cost"], "interval": None}],
-             number(row[figure.lower()]), 1)
+             number(row[figure.lower()]))
         for row in worst
     ]  # fmt: skip
     shown = part_of(len(worst), n_images, "images")
@@ -187,7 +188,7 @@ def _of_rows(
         n_figures = len(row.figures)
         for index, figure in enumerate(row.figures):
             value, at = figure["value"], place + _APART * (index - (n_figures - 1) / 2)
-            color = SERIES[row.color + index]
+            color = SERIES[index]
             if figure["interval"] is not None:
                 line = [(end, at) for end in figure["interval"]]
                 width = 8 if n_figures == 1 else 3
@@ -252,7 +253,7 @@ def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"
         if first in kept and second in kept and pair["n_units"]:
             found = (pair[figure], f"{number(pair[figure])}\n{pair['n_units']:,}")
             cells |= {(first, second): found, (second, first): found}
-    is_written = len(names) <= MOST_SLANTED
+    is_written = len(names) <= _MOST_WRITTEN
     shown = part_of(len(names), len(order), "annotators")
     legend = (
         shown and f"{shown}, with most units",
@@ -262,8 +263,7 @@ def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"
     if not is_written:
         cells = {place: (value, "") for place, (value, _) in cells.items()}
     beside, below = (
-        {name: short_name(name, most) for name in names}
-        for most in (_LONGEST_BESIDE, _LONGEST_BELOW)
+        {name: short_name(name, most) for name in names} for most in (_LONGEST, _LONGEST_BELOW)
     )
     return _matrix(title, legend, beside, below, cells)
 
@@ -299,13 +299,10 @@ def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1
         f"row: category by {who}; in brackets: pairs",
         "column: category by another, % of the row",
     )
-    beside = {name: f"{_shown(name, 28)} ({used[name]:,})" for name in own}
-    below = {name: _shown(name, _LONGEST_BELOW) for name in own}
+    label = {name: name.strip("()") if name == NO_BOX else name for name in own}
+    beside = {name: f"{short_name(label[name], 28)} ({used[name]:,})" for name in own}
+    below = {name: short_name(label[name], _LONGEST_BELOW) for name in own}
     return _matrix(title, legend, beside, below, cells)
-
-
-def _shown(name: str, longest: int) -> str:
-    return name.strip("()") if name == NO_BOX else short_name(name, longest)
 
 
 _Cells = dict[tuple[str, str], tuple[float | None, str]]
@@ -322,9 +319,7 @@ def _matrix(
     """Return square cells, dark for 0 and light for 1, with texts as large as they fit."""
     most = max(len(rows), len(columns))
     longest = max([3, *(len(line) for _, text in cells.values() for line in text.split("\n"))])
-    side = 72 * min(max(2.8 / most, 0.36, 0.065 * longest), 0.8)
-    if most > MOST_SLANTED:
-        side = 72 * (0.3 if most < 25 else 0.19)
+    side = 72 * min(max(2.8 / most, 0.36 if any(text for _, text in cells.values()) else 0.19), 0.8)
     letter = min(max(0.9 * side / (0.62 * longest), 7), 10)
     row_of, column_of = ({name: place for place, name in enumerate(of)} for of in (rows, columns))
     marks: list[Mark] = []
@@ -349,10 +344,9 @@ def offsets(rows: Rows) -> Chart:
     known = [row for row in rows if row["offset_px"] is not None]
     if not known:
         return nothing(title)
-    found = []
-    for row in known[:_MOST_ROWS]:
-        figure = json_figure(row, "offset_px")
-        name = f"{short_name(row['annotator'])}: {row['edge']}"
-        found.append(_Row(name, [figure], figure_text(figure), EDGES.index(row["edge"])))
-    part = part_of(len(found), len(known), "edges")
-    return _of_rows(title, found, 17.3, [part])
+    figures = [json_figure(row, "offset_px") for row in known[:_MOST_ROWS]]
+    found = [
+        _Row(f"{short_name(row['annotator'])}: {row['edge']}", [figure], figure_text(figure))
+        for row, figure in zip(known, figures, strict=False)
+    ]
+    return _of_rows(title, found, 17.3, [part_of(len(found), len(known), "edges")])

@@ -15,6 +15,7 @@ from bboxqa.report.chart import (
     DIM,
     LARGE,
     LINE,
+    NAME,
     SERIES,
     SMALL,
     TEXT,
@@ -43,8 +44,6 @@ _STYLE: dict[str, Any] = {
 # Parameters of a user's session, which a style must not change.
 _OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
 _DEFAULT_FONT = "DejaVu Sans"
-# The least size of letters in a subplot, as a share of that on a figure.
-_LEAST, _LEAST_OF_TITLE = 0.4, 0.7
 
 
 @contextmanager
@@ -67,43 +66,23 @@ def page_style() -> Iterator[None]:
 
 def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
     """Draw a chart on given axes, or on those of a new figure that a notebook shows."""
-    import matplotlib as mpl
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
-    from matplotlib.text import Text as Label
 
     with page_style(), fonts_for(chart.texts):
         found = layout(chart)
-        share = 1.0
         if ax is None:
             from matplotlib import pyplot as plt
 
             size = (found.total_width / 72, found.total_height / 72)
             ax = plt.figure(figsize=size, layout="constrained", facecolor=BACK).subplots()
-        else:
-            # Letters are smaller than on a figure of their own.
-            extent, dots = ax.get_window_extent(), ax.figure.dpi / 72
-            room = extent.width / found.total_width, extent.height / found.total_height
-            share = min(max(min(room) / dots, _LEAST), 1)
-        ax.set(xlim=chart.x, ylim=chart.y)
-        lines = [*filter(None, chart.legend)]
-        of_title = max(share, _LEAST_OF_TITLE)
-        pad = 7 + 11 * of_title * len(lines)
-        ax.set_title(chart.title, loc="left", pad=pad, fontsize=TITLE * of_title)
-        if lines:
-            label = ax.annotate(
-                "\n".join(lines), (0, 1), (0, 5), color=DIM, fontsize=SMALL * of_title,
-                xycoords="axes fraction", textcoords="offset points",
-            )  # fmt: skip
-            # A long line must not make the axes narrow.
-            label.set_in_layout(False)
-        _draw_axes(ax, found, share)
+        _draw_axes(ax, found)
         for mark in chart.marks:
             if isinstance(mark, Text):
                 align: Any = {"start": "left", "middle": "center", "end": "right"}[mark.align]
                 ax.text(
-                    mark.x, mark.y, mark.text, color=mark.color, fontsize=mark.size * share,
-                    ha=align, va="center", linespacing=1.1,
+                    mark.x, mark.y, mark.text, color=mark.color, fontsize=mark.size, ha=align,
+                    va="center", linespacing=1.1,
                 )  # fmt: skip
             elif isinstance(mark, Dot):
                 ax.plot([mark.x], [mark.y], "o", color=mark.color, markersize=4.5, clip_on=False)
@@ -113,41 +92,40 @@ def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
                     linewidth=mark.width, linestyle=(0, mark.dashes or None), alpha=mark.opacity,
                     clip_on=False, capstyle="butt",
                 ))  # fmt: skip
-        for each in ax.findobj(Label):
-            # The axes may have had labels before.
-            each.set_fontfamily(mpl.rcParams["font.family"])
     return ax
 
 
-def _draw_axes(ax: "Axes", found: Layout, share: float) -> None:
-    """Draw the axes with their names, the texts beside rows, and the entries of the legend."""
+def _draw_axes(ax: "Axes", found: Layout) -> None:
+    """Draw the title and axes with their names, and the entries of the legend."""
     from matplotlib.lines import Line2D
 
     chart = found.chart
-    ax.tick_params(labelsize=LARGE * share)
+    ax.set(xlim=chart.x, ylim=chart.y, xlabel=chart.x_label)
+    lines = [*filter(None, chart.legend)]
+    ax.set_title(chart.title, loc="left", pad=7 + 11 * len(lines))
+    if lines:
+        label = ax.annotate("\n".join(lines), (0, 1), (0, 5), color=DIM, fontsize=SMALL,
+                            xycoords="axes fraction", textcoords="offset points")  # fmt: skip
+        # A long line must not make the axes narrow.
+        label.set_in_layout(False)
     if not chart.frame:
         ax.spines[:].set_visible(False)
         ax.set(xticks=[], yticks=[])
-    elif share < 1:
-        ax.locator_params(axis="x", nbins=4)
     if chart.width is not None:
         ax.set_aspect("equal")
     if chart.rows:
-        ax.set_yticks(range(len(chart.rows)), chart.rows, fontsize=chart.row_size * share)
+        ax.set_yticks(range(len(chart.rows)), chart.rows, fontsize=NAME)
         ax.tick_params(left=False)
         ax.spines[["left"]].set_visible(False)
     for row, text in enumerate(chart.beside):
-        at, places = (5, 0), ("axes fraction", "data")
-        ax.annotate(text, (1, row), at, fontsize=chart.beside_size * share, va="center",
-                    xycoords=places, textcoords="offset points")  # fmt: skip
+        ax.annotate(text, (1, row), (5, 0), fontsize=NAME, va="center",
+                    xycoords=("axes fraction", "data"), textcoords="offset points")  # fmt: skip
     if chart.columns:
         ax.set_xticks(
-            range(len(chart.columns)), chart.columns, fontsize=chart.row_size * share,
-            rotation=chart.turn, rotation_mode="anchor", ha="right" if chart.turn else "center",
-            va="center" if chart.turn == 90 else "top",
+            range(len(chart.columns)), chart.columns, fontsize=NAME, rotation=chart.turn,
+            rotation_mode="anchor", ha="right" if chart.turn else "center", va="top",
         )  # fmt: skip
         ax.tick_params(length=0)
-    ax.set_xlabel(chart.x_label, fontsize=LARGE * share)
     if chart.grid:
         ax.grid(visible=True, axis=chart.grid)
         ax.set_axisbelow(True)
@@ -157,11 +135,9 @@ def _draw_axes(ax: "Axes", found: Layout, share: float) -> None:
             else Line2D([], [], color=key.color, linewidth=2, dashes=key.dashes or (None, None))
             for key in chart.keys
         ]  # fmt: skip
-        below = 14.0 + (24 if chart.x_label else 12)
-        ax.legend(
-            handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL * share,
-            bbox_to_anchor=(0, -below / chart.height), ncols=found.keys_in_row,
-        )  # fmt: skip
+        below = (38 if chart.x_label else 26) / chart.height
+        ax.legend(handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL,
+                  bbox_to_anchor=(0, -below), ncols=found.keys_in_row)  # fmt: skip
 
 
 @contextmanager
