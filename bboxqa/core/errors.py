@@ -126,39 +126,24 @@ class OtherKindError(NothingToCompareError):
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-# Any word behind these is their value; at the end of a line also behind those.
-_NAMED, _KEYS = "similarity|from|mask", "annotator-key|session-key|time-key|reference"
-_OTHERS = (
-    "attribution|join|asked|map|sigmas|predictions|pseudonyms|images|bootstrap|image-size|"
-    "missing-txt|voc-base|columns|box-format|layout|unit|weights|interval|by|iou|score|rotated|"
-    "ground-truth|min-f1|annotator|value|cluster|n-options|no-checks|force|lossy|split|"
-    "side-by-side|out|sent|add-proposed|parts|group-by"
-)
-# What may follow any option as its value; other words are part of the sentence.
+# Options whose value is a word, and what may follow others as a value, not as part of a sentence.
+_WORDED = "similarity|from|mask|join|attribution|missing-txt"
 _VALUE = (
-    r"'[^'\n]+'|\w+=(?:[^\s).;:]|\.(?=\d))*|[\w.]*[A-Z]{3,}|\d+x\d+|[\d.,]*\d(?:,\.+)?|"
-    r"\w+-(?:shares|pixels|x-units|x-raters)|(?:files|name|path|stem|none|all|asked|session|file|"
-    r"estimated|linear|quadratic|bca|category|m?s|(?:xy|cxcy)(?:wh|xy))\b"
+    r"'[^'\n]*'|\w+=(?:[^\s).;:,]|[.,](?=[\w…]))*|[A-Z]{2,}|\d(?:[\w.,]*\w)?|\w+-(?:shares|pixels)"
 )
-_NAMES = {
-    "iou": "iou_threshold", "map": "category_map", "from": "from_format", "no-checks": "checks",
-}  # fmt: skip
-_FLAGS = {
-    "no-checks": "False",
-    **dict.fromkeys(("force", "lossy", "split", "side-by-side", "add-proposed"), "True"),
+_OPTION = (
+    r"(?<![\w-])--(?!details|verbose|report|send-back)"
+    rf"(?:({_WORDED}) (?!says)([a-z][\w-]*(?::\d+)?)|([a-z][a-z-]*)(?: ({_VALUE}))?)(?![\w-])"
+)
+_ARGUMENTS = {
+    "iou": "iou_threshold", "map": "category_map", "from": "from_format",
+    "no-checks": "checks=False",
+    **{name: f"{name.replace('-', '_')}=True" for name in
+       ("force", "lossy", "split", "side-by-side", "add-proposed")},
 }  # fmt: skip
 _OF_READING = (
     "columns", "image-size", "missing-txt", "voc-base", "box-format", "rotated", "from", "mask",
 )  # fmt: skip
-# A command to type stays as it is.
-_COMMAND = r"(bboxqa [a-z]+\b[^`\n]*)"
-_PERSON = r"--annotator (?:'([^'\n]*)'|([^\s'=]+=\S*[^\s,.;)]))"
-_PEOPLE = rf"{_PERSON}(?:\s+{_PERSON})*"
-# Compiled when a message is changed, which takes longer than importing this module.
-_OPTION = (
-    rf"(?m)(?<![\w-])--(?:({_NAMED})(?: (?!says)([a-z][\w-]*(?::\d+)?))?|"
-    rf"({_KEYS})(?: ({_VALUE}|\S+$))?|({_OTHERS})(?: ({_VALUE}))?)(?![\w-])"
-)
 
 
 def in_python(text: str) -> str:
@@ -166,50 +151,33 @@ def in_python(text: str) -> str:
 
     Examples
     --------
-    >>> in_python("If each file is by another person: --attribution files")
-    'If each file is by another person: attribution="files"'
-    >>> in_python("name it with --annotator-key if there is one; see bboxqa validate --help")
-    'name it with annotator_key= if there is one; see bboxqa validate --help'
-    >>> in_python("--image-size gives it: 1920x1080, and --columns image=NAME the column")
-    'bboxqa.reading(image_size=…) gives it: 1920x1080, and \
-bboxqa.reading(columns={"image": "NAME"}) the column'
+    >>> in_python("name it with --annotator-key KEY; see bboxqa validate --help")
+    'name it with annotator_key="KEY"; see bboxqa validate --help'
     >>> in_python("Edit NAME: --annotator NAME=a.json --annotator NAME=b.json")
     'Edit NAME: {"NAME": "a.json", "NAME": "b.json"}'
     """
-    parts = re.split(_COMMAND, text)
-    parts[::2] = [re.sub(_OPTION, _argument, re.sub(_PEOPLE, _people, part)) for part in parts[::2]]
+
+    def argument(option: re.Match[str]) -> str:
+        name, value = (*filter(None, option.groups()), "")[:2]
+        size, typed = re.fullmatch(r"(\d+)x(\d+)", value), value.strip("',…")
+        literal = value if re.fullmatch(r"\d[\d.]*|'[^=]*'", value) else f'"{typed}"'
+        if size:
+            literal = f"({size[1]}, {size[2]})"
+        elif "=" in typed:
+            listed = [typed] if name == "annotator" else typed.split(",")
+            pairs = (part.partition("=")[::2] for part in listed if "=" in part)
+            literal = ", ".join(f'"{key}": "{each}"' for key, each in pairs).join("{}")
+        if name == "annotator" and value:
+            return literal
+        argument = _ARGUMENTS.get(name, name.replace("-", "_"))
+        if name in _OF_READING:
+            return f"bboxqa.reading({argument}={literal if value else '…'})"
+        return argument if "=" in argument else f"{argument}={literal if value else ''}"
+
+    parts = re.split(r"(bboxqa [a-z]+\b[^`\n]*)", text)
+    people = re.compile(r'"\}(\s+)\{"')
+    parts[::2] = [people.sub(r'",\1"', re.sub(_OPTION, argument, part)) for part in parts[::2]]
     return "".join(parts)
-
-
-def _people(options: re.Match[str]) -> str:
-    """Return one mapping of annotators to files for options that follow each other."""
-
-    def item(found: re.Match[str]) -> str:
-        return ": ".join(f'"{part}"' for part in (found[1] or found[2]).split("=", 1)) + ","
-
-    return f"{{{re.sub(_PERSON, item, options[0]).removesuffix(',')}}}"
-
-
-def _argument(option: re.Match[str]) -> str:
-    name, value = (*filter(None, option.groups()), "")[:2]
-    literal = value if re.fullmatch(r"[\d.]*|'.*'", value) else f'"{value}"'
-    if name in _FLAGS:
-        literal = _FLAGS[name]
-    elif re.fullmatch(r"\d+x\d+", value):
-        literal = f"({value.replace('x', ', ')})"
-    elif "=" in value:
-        pairs = (part.split("=", 1) for part in value.strip("',…").split(",") if "=" in part)
-        items = (
-            f'"{key}": ' + (each if re.fullmatch(r"0?\.\d+", each) else f'"{each}"')
-            for key, each in pairs
-        )
-        literal = f"{{{', '.join(items)}}}"
-    elif "," in value:
-        literal = f"[{value.replace(',', ', ')}]"
-    argument = f"{_NAMES.get(name, name.replace('-', '_'))}={literal}"
-    if name not in _OF_READING:
-        return argument
-    return f"bboxqa.reading({argument}{'' if value else '…'})"
 
 
 def in_python_words(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -221,7 +189,7 @@ def in_python_words(function: Callable[_P, _R]) -> Callable[_P, _R]:
             found = function(*args, **more)
         except BboxqaError as error:
             named = getattr(error, "setting", "")
-            start = _NAMES.get(named, named)
+            start = _ARGUMENTS.get(named, named)
             error.change_texts(lambda text: start + in_python(text.removeprefix(named)))
             raise
         from msgspec.structs import replace
