@@ -33,27 +33,18 @@ from bboxqa.geometry.boxes import bbox_iou, corners, overlap
 from bboxqa.geometry.rasters import draw_inclusive, raster_areas
 from bboxqa.model.annotations import Annotations, Dataset
 
-_NOTES = (
-    (
-        "Boxes 5: the source states an IoU of 0.6667 for a B that is shifted both across and "
-        "down. That is the IoU of a B shifted across alone, pair 4; pair 5 shares 16 of 34 px, "
-        "0.4706."
-    ),
-    (
-        "Boxes 10: the source counts a shared square of 10 by 10 px, as in pair 9. Its A begins "
-        "5 px further down, so that 10 by 15 px are shared: 150 of 4850, 0.0309."
-    ),
-    "Boxes 11: 129000 / 271000 is 0.4760; the source has one zero too many, 0.0476.",
-    (
-        "Polygons: the source has two sections on partial overlap, above and below an IoU of "
-        "0.5, and their headings are exchanged."
-    ),
-)
+_NOTES = """\
+Boxes 5: the source states an IoU of 0.6667 for a B that is shifted both across and down. That is \
+the IoU of a B shifted across alone, pair 4; pair 5 shares 16 of 34 px, 0.4706.
+Boxes 10: the source counts a shared square of 10 by 10 px, as in pair 9. Its A begins 5 px \
+further down, so that 10 by 15 px are shared: 150 of 4850, 0.0309.
+Boxes 11: 129000 / 271000 is 0.4760; the source has one zero too many, 0.0476.
+Polygons: the source has two sections on partial overlap, above and below an IoU of 0.5, and their \
+headings are exchanged.""".splitlines()
 
 
-def walk_iou(expected: Mapping[str, Any] | None = None) -> Walk:
+def walk_iou(expected: Mapping[str, Any]) -> Walk:
     """Walk through the IoU of boxes and of polygons."""
-    expected = read_expected() if expected is None else expected
     return Walk(
         name="iou",
         introduction=(
@@ -65,7 +56,7 @@ def walk_iou(expected: Mapping[str, Any] | None = None) -> Walk:
             _boxes_step(expected["bbox_iou"]),
             _polygons_step(expected["polygon_iou_pixel_inclusive"]),
         ),
-        notes=_NOTES,
+        notes=tuple(_NOTES),
     )
 
 
@@ -131,9 +122,9 @@ _Boxes = Mapping[str, Mapping[str, Any]]
 _Case = Mapping[str, Any]
 
 
-def walk_matching(expected: Mapping[str, Any] | None = None) -> Walk:
+def walk_matching(expected: Mapping[str, Any]) -> Walk:
     """Walk through the matching of two and of three annotators."""
-    matching = (read_expected() if expected is None else expected)["matching"]
+    matching = expected["matching"]
     boxes: _Boxes = matching["boxes"]
     cases: list[tuple[int, _Case]] = list(enumerate(matching["cases"], 1))
     rows = [
@@ -234,9 +225,9 @@ _NOTES_KRIPPENDORFF = (
 )
 
 
-def walk_krippendorff(expected: Mapping[str, Any] | None = None) -> Walk:
+def walk_krippendorff(expected: Mapping[str, Any]) -> Walk:
     """Walk through alpha for reliability data of increasing size."""
-    cases = (read_expected() if expected is None else expected)["krippendorff"]
+    cases = expected["krippendorff"]
     return Walk(
         name="krippendorff",
         introduction=(
@@ -272,12 +263,11 @@ def _step(place: int, case: Mapping[str, Any]) -> Step:
     )
 
 
-EXAMPLES: dict[str, Callable[[], Walk]] = {
+_WALKS: dict[str, Callable[[Mapping[str, Any]], Walk]] = {
     **{scene: partial(walk_image, scene) for scene in SCENES},
-    "matching": walk_matching,
-    "iou": walk_iou,
-    "krippendorff": walk_krippendorff,
-}
+    "matching": walk_matching, "iou": walk_iou, "krippendorff": walk_krippendorff,
+}  # fmt: skip
+EXAMPLES = {name: lambda walk=walk: walk(read_expected()) for name, walk in _WALKS.items()}
 """Worked examples by name; calling one computes all values and compares them."""
 
 _PICTURES = {
@@ -300,21 +290,18 @@ def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]
     for picture in _PICTURES[name]:
         contents[f"{picture}.png"] = example_picture(picture).read_bytes()
     contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
-    files = {file: folder / file for file in contents}
-    new = [
-        file
-        for file, path in files.items()
-        if not (path.is_file() and path.read_bytes() == contents[file])
-    ]
-    for file in new:
-        if files[file].exists() and not force:
-            raise OutputError(
-                f"{files[file]}: is another file; name another folder with --out, or add --force"
-            )
+    new = []
+    for file, content in contents.items():
+        path = folder / file
+        if not path.is_file() or path.read_bytes() != content:
+            new.append(file)
+            if path.exists() and not force:
+                how = "name another folder with --out, or add --force"
+                raise OutputError(f"{path}: is another file; {how}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be made: {error.strerror or error}") from None
     for file in new:
-        write_atomically(files[file], contents[file])
-    return [files[file] for file in new]
+        write_atomically(folder / file, contents[file])
+    return [folder / file for file in new]

@@ -14,7 +14,7 @@ from bboxqa.agreement.estimators import OK
 from bboxqa.agreement.nominal import Alpha, pooled_alpha
 from bboxqa.agreement.unit_counts import coincidence_matrix, coincidences, from_units
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.examples import example_file, read_expected
+from bboxqa.examples import example_file
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching.matchers import match
@@ -49,13 +49,11 @@ class Check(NamedTuple):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One step of a walk-through."""
+    """One step of a walk-through; its body is a table as text."""
 
     title: str
     explanation: str
-    """The explanation of the step."""
     body: str
-    """A table, as text."""
     checks: tuple[Check, ...] = ()
     """The values that are compared with expected ones."""
     verdicts_in_body: bool = False
@@ -75,14 +73,12 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Walk(msgspec.Struct, frozen=True):
-    """A worked example, step by step."""
+    """A worked example, step by step, with the misprints in its source."""
 
     name: str
     introduction: str
-    """The name of the example, and what it shows."""
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
-    """Misprints in the source of the example."""
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -96,58 +92,35 @@ class Walk(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         """Return the walk-through for a terminal of 100 columns."""
-        title = f"Worked example: {self.name}"
+        title, n = f"Worked example: {self.name}", len(self.checks)
         parts = [f"{title}\n{'=' * len(title)}", hang("", self.introduction)]
         parts += [step.text() for step in self.steps]
         if self.notes:
             notes = [hang("- ", note) for note in self.notes]
             parts.append("\n".join(["Misprints in the source of this example:", *notes]))
-        n, differing = len(self.checks), sum(not one.agrees for one in self.checks)
         end = f"All {n} checks agree with what is expected."
-        if differing:
+        if differing := sum(not one.agrees for one in self.checks):
             end = f"{differing} of {n} checks DIFFER from what is expected."
         return "\n\n".join([*parts, end]) + "\n"
 
 
 def digits(value: float) -> str:
-    """Return a number with four digits, and zero without a sign.
-
-    Examples
-    --------
-    >>> digits(2 / 3), digits(-1e-9)
-    ('0.6667', '0.0000')
-    """
+    """Return a number with four digits, and zero without a sign."""
     # Rounded twice, so that the last bit does not decide ties such as -0.40625.
     return decimal(round(value, 12))
 
 
 def short(value: float) -> str:
-    """Return a number with at most four decimals, without trailing zeros.
-
-    Examples
-    --------
-    >>> short(2.0), short(0.5), short(1200000.0)
-    ('2', '0.5', '1200000')
-    """
+    """Return a number with at most four decimals, without trailing zeros."""
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def hang(head: str, text: str) -> str:
-    """Return text after a head, wrapped with a hanging indent.
-
-    Examples
-    --------
-    >>> hang("n = ", "1 + 1")
-    'n = 1 + 1'
-    """
+    """Return text after a head, wrapped with a hanging indent."""
     return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+        text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def table(
@@ -158,14 +131,7 @@ def table(
 
 
 def side_by_side(*blocks: str) -> str:
-    r"""Return blocks of lines side by side.
-
-    Examples
-    --------
-    >>> print(side_by_side("a\nb", "c"))
-    a     c
-    b
-    """
+    """Return blocks of lines side by side."""
     columns = [block.splitlines() for block in blocks]
     widths = [max(map(len, column), default=0) for column in columns]
     return "\n".join(
@@ -174,21 +140,18 @@ def side_by_side(*blocks: str) -> str:
     )
 
 
-class Scene(msgspec.Struct, frozen=True, eq=False):
-    """An annotated image with its expected results."""
+class _Scene(NamedTuple):
+    """An annotated image: its document, its N annotations by annotator and id, and all IoUs."""
 
     document: Mapping[str, Any]
-    """The image and its annotations as the file has them."""
     data: Dataset
-    """N annotations, ordered by annotator, then id."""
     iou: FloatArray
-    """(N, N) float64. The IoU of all pairs of boxes."""
+    """(N, N) float64."""
     expected: Mapping[str, Any]
     """Its part of `expected.json`."""
     threshold: float
-    """The lowest IoU of admissible pairs."""
     pairs: tuple[tuple[int, int], ...]
-    """All pairs of annotators."""
+    """The lowest IoU of admissible pairs, and all pairs of annotators."""
 
     def boxes_of(self, annotator: int) -> IndexArray:
         """Return the indices of one annotator's boxes."""
@@ -224,13 +187,7 @@ def unit_rows(
 
 
 def braces(rows: Sequence[Sequence[Any]]) -> str:
-    """Return units in one line.
-
-    Examples
-    --------
-    >>> braces([(1, 6), (2, None)])
-    '{1,6} {2,-}'
-    """
+    """Return units in one line, such as {1,6} {2,-}."""
     units = (",".join(NOBODY if one is None else str(one) for one in row) for row in rows)
     return " ".join(f"{{{unit}}}" for unit in units)
 
@@ -267,31 +224,26 @@ def alpha_text(data: ReliabilityData) -> str:
         hang("D_o   = ", f"1 - ({agreeing}) / {n} = {digits(alpha.observed)}"),
         hang("D_e   = ", f"1 - ({by_chance}) / ({n}*{less}) = {digits(alpha.expected)}"),
     ]
-    if alpha.status == OK:
-        parts = f"{digits(alpha.observed)} / {digits(alpha.expected)}"
-        lines.append(f"alpha = 1 - D_o / D_e = 1 - {parts} = {digits(alpha.value)}")
-    else:
-        lines.append(hang("alpha = ", f"{digits(alpha.value)} ({alpha.status}, so D_e is 0)"))
-    return "\n".join(lines)
+    parts = f"1 - D_o / D_e = 1 - {digits(alpha.observed)} / {digits(alpha.expected)} = "
+    value = digits(alpha.value)
+    shown = parts + value if alpha.status == OK else f"{value} ({alpha.status}, so D_e is 0)"
+    return "\n".join([*lines, hang("alpha = ", shown)])
 
 
-def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
+def walk_image(name: str, expected: Mapping[str, Any]) -> Walk:
     """Walk through an example image."""
-    own = (read_expected() if expected is None else expected)["images"][name]
+    own = expected["images"][name]
     data = read(example_file(name), segmentation=False)
     # Tables are in the order of ids, in which units are numbered as well.
     order = np.lexsort((data.annotations.id, data.annotations.annotator))
     data = replace(data, annotations=data.annotations.take(order))
     box = corners(data.annotations.bbox)
     first, second = np.indices((len(box), len(box))).reshape(2, -1)
-    scene = Scene(
-        document=json.loads(example_file(name).read_text("utf-8")),
-        data=data,
-        iou=bbox_iou(box[first], box[second]).reshape(len(box), len(box)),
-        expected=own,
-        threshold=float(own["iou_threshold"]),
-        pairs=tuple(combinations(range(len(data.annotator_names)), 2)),
-    )
+    scene = _Scene(
+        json.loads(example_file(name).read_text("utf-8")), data,
+        bbox_iou(box[first], box[second]).reshape(len(box), len(box)), own,
+        float(own["iou_threshold"]), tuple(combinations(range(len(data.annotator_names)), 2)),
+    )  # fmt: skip
     units = match_boxes(data, "recursive", scene.threshold)
     return Walk(
         name=name,
@@ -329,7 +281,7 @@ def _boxes_step(data: Dataset) -> Step:
     )
 
 
-def _iou_step(scene: Scene) -> Step:
+def _iou_step(scene: _Scene) -> Step:
     def cell(iou: float) -> str:
         if iou == 0:
             return "0 "
@@ -363,7 +315,7 @@ def _iou_step(scene: Scene) -> Step:
     )
 
 
-def _hungarian_step(scene: Scene) -> Step:
+def _hungarian_step(scene: _Scene) -> Step:
     names, blocks, checks = scene.data.annotator_names, [], []
     for first, second in scene.pairs:
         # The two are matched without the others.
@@ -388,7 +340,7 @@ def _hungarian_step(scene: Scene) -> Step:
     )
 
 
-def _units_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
+def _units_steps(scene: _Scene, units: UnitTable) -> tuple[Step, Step]:
     data, names = scene.data, scene.data.annotator_names
     said = [data.category_names[code] for code in data.annotations.category.tolist()]
     rows = unit_rows(data, units)
@@ -423,7 +375,7 @@ def _units_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
     )
 
 
-def _alpha_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
+def _alpha_steps(scene: _Scene, units: UnitTable) -> tuple[Step, Step]:
     data, names = scene.data, scene.data.category_names
     reliability = from_units(data.annotations, units, data.assigned, len(names))
     alpha, checks = digits(alpha_of(reliability).value), []
