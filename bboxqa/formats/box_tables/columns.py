@@ -1,7 +1,7 @@
 """The columns of tables of boxes, the boxes in their cells, and tables in memory."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import cycle
@@ -95,6 +95,8 @@ _OF_OBJECTS = {
     "iscrowd": NAMES["iscrowd"],
     "rotation": NAMES["rotation"],
 }  # fmt: skip
+_IN_OBJECTS = {key: NAMES[key] for key in sorted(_PARTS)} | _OF_OBJECTS
+_KNOWN = {name for names in _IN_OBJECTS.values() for name in names}
 # Boxes of Label Studio's csv are percentages, and turned about their left top corner.
 _OF_STUDIO = {"rectanglelabels", "original_width", "original_height"}
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
@@ -109,7 +111,6 @@ class Columns(msgspec.Struct, frozen=True):
     """A key of `FORMS`; "" where one column holds the whole box, or all objects of an image."""
     problem: str = ""
     """Why no boxes can be read from the columns; "" where they can."""
-    is_open_images: bool = False
 
 
 def columns_of(
@@ -130,7 +131,7 @@ def columns_of(
         some = ", ".join(repr(one_line(name)) for name in missing)
         listed = ", ".join(one_line(name) for name in header[:20])
         return Columns({}, problem=f"no column {some}; the columns are {listed}")
-    plain = {_plain_name(name): name for name in reversed(header)}
+    plain = {plain_name(name): name for name in reversed(header)}
     taken, found = set(chosen.values()), dict(chosen)
     for key, known in names.items():
         usual = [plain[name] for name in known if name in plain and plain[name] not in taken]
@@ -155,11 +156,11 @@ def columns_of(
     kept = {key: name for key, name in found.items() if key not in left_out}
     problem = "" if form or kept.keys() & {"bbox", "objects"} else "no columns of boxes"
     problem = problem if "image" in kept else "no column of images"
-    return Columns(kept, form, problem, {"imageid", "xmin", "labelname"} <= plain.keys())
+    return Columns(kept, form, problem)
 
 
 @lru_cache(1024)
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
     """Return the name of a column in lower case without punctuation, as in `NAMES`."""
     return _SIGNS.sub("", name).lower()
 
@@ -211,15 +212,6 @@ class BoxRows(msgspec.Struct, frozen=True, eq=False):
     problems: Mapping[int, str]
     """By index, why there is none."""
 
-    def sizes(self) -> FloatArray:
-        """Return width and height of the image of each box, (N, 2); NaN where unknown."""
-        found = np.full((len(self.at), 2), np.nan)
-        for column, side in enumerate(SIDES):
-            for row, cell in enumerate(self.cells.get(f"image_{side}", ())):
-                with suppress(ValueProblemError):
-                    found[row, column] = shapes.side_of(cell, side) or np.nan
-        return found
-
 
 def boxes_in(rows: Rows, columns: Columns) -> tuple[BoxRows, str]:
     """Return the boxes in rows, and their layout, "" if the names of columns do not say it.
@@ -229,41 +221,31 @@ def boxes_in(rows: Rows, columns: Columns) -> tuple[BoxRows, str]:
     if "objects" not in columns.of:
         plain = _box_rows(rows.at, [0] * len(rows.at), rows.cells, columns.form, {})
         return plain, columns.form
-    at, place, both = list[int](), list[int](), list[tuple[Cells, Cells]]()
-    problems: dict[int, str] = {}
+    at, place, cells = list[int](), list[int](), list[Cells]()
+    problems, forms = dict[int, str](), dict[int, str]()
     for line, row in rows.records():
-        objects: Sequence[Cells] = [{}]
+        objects: Sequence[Cells] = ()
         try:
-            objects = _objects_in(row["objects"]) or objects
+            objects = _objects_in(row.pop("objects"))
         except ValueProblemError as error:
             problems[len(at)] = str(error)
-        at += [line] * len(objects)
-        place += [0] if len(at) - 1 in problems else range(1, len(objects) + 1)
-        both += [(row, each) for each in objects]
-    keys = dict.fromkeys(key for _, each in both for key in each)
-    whole = _names_in(keys, "bbox")
-    for number, (_, each) in enumerate(both if len(whole) > 1 else ()):
-        held = {key: each[key] for key in whole if _holds(each.get(key))}
-        if any(value != each[next(iter(held))] for value in held.values()):
-            found = f"has different boxes in {', '.join(map(repr, map(one_line, held)))}"
-            problems.setdefault(number, f"{found}; expected one of them")
-    inside = _columns_of_objects(tuple(keys))
-    cells: dict[str, list[Any]]
-    cells = {key: [row[key] for row, _ in both] for key in columns.of if key != "objects"}
-    for key, name in inside.of.items():
-        # Objects may have other names of one thing.
-        names = [name, *(other for other in _names_in(keys, key) if other != name)]
-        own = [next((e[n] for n in names if _holds(e.get(n))), None) for _, e in both]
-        pairs = zip(cells.get(key, own), own, strict=True)
-        cells[key] = [outer if given is None else given for outer, given in pairs]
-    boxes = _box_rows(at, place, cells, inside.form, problems)
-    for number in np.flatnonzero(np.isnan(boxes.numbers[:, 0])).tolist():
-        # An annotator who was asked and drew nothing has no box.
-        given = [name for name, value in both[number][1].items() if _holds(value)]
-        if others := [one_line(name)[:40] for name in given if name != inside.of.get("annotator")]:
-            found = f"has {', '.join(map(repr, others[:3]))}, but no box"
-            problems.setdefault(number, f"{found}; expected four numbers of each")
-    return _of_studio(boxes, both) if keys.keys() >= _OF_STUDIO else boxes, inside.form
+        for number, each in enumerate(objects or [{}], bool(objects)):
+            found: Cells = {}
+            try:
+                found, form = _cells_in(each)
+                forms |= {len(at): form} if found.keys() - {"annotator"} else {}
+            except ValueProblemError as error:
+                problems[len(at)] = str(error)
+            at.append(line)
+            place.append(number)
+            cells.append(row | found)
+    form = next(iter(forms.values()), "")
+    for number, own in forms.items():
+        if own != form:
+            problems.setdefault(number, "has a box of another layout than the first object")
+    keys = dict.fromkeys(key for each in cells for key in each)
+    of_keys = {key: [each.get(key) for each in cells] for key in keys}
+    return _box_rows(at, place, of_keys, form, problems), form
 
 
 def _box_rows(
@@ -273,44 +255,32 @@ def _box_rows(
     form: str,
     problems: dict[int, str],
 ) -> BoxRows:
-    if (numbers := _plain_numbers(cells, form)) is None:
-        numbers = np.full((len(at), 4), np.nan)
-        keys, none = FORMS.get(form, ("bbox",)), [None] * len(at)
-        for row, given in enumerate(zip(*(cells.get(key, none) for key in keys), strict=True)):
-            # There is no box where all cells are empty.
-            if not any(map(_holds, given)):
-                continue
-            values: Sequence[Any] = given
-            if len(keys) == 1:
-                cell = given[0]
-                values = _NUMBER.findall(cell) if isinstance(cell, str) else items(cell)
-            if len(values) != 4:
-                problems.setdefault(row, f"bbox is {str(given[0])[:40]}; expected four numbers")
-                continue
-            try:
-                numbers[row] = [*map(_number, values, cycle(keys))]
-            except ValueProblemError as error:
-                problems.setdefault(row, str(error))
+    """Return the boxes of rows, all at once if each has four plain numbers."""
+    keys, none = FORMS.get(form, ("bbox",)), [None] * len(at)
+    columns = [cells.get(key, none) for key in keys]
+    if len(keys) > 1 and not any(bool in {*map(type, each)} for each in columns):
+        with suppress(TypeError, ValueError, OverflowError), np.errstate(over="ignore"):
+            numbers = np.array(columns, np.float64)
+            # Cells may be lists.
+            if numbers.ndim == 2 and (np.abs(numbers).sum(0) < LARGEST).all():
+                return BoxRows(at, place, cells, np.ascontiguousarray(numbers.T), problems)
+    numbers = np.full((len(at), 4), np.nan)
+    for row, given in enumerate(zip(*columns, strict=True)):
+        # There is no box where all cells are empty.
+        if not any(map(_holds, given)):
+            continue
+        values: Sequence[Any] = given
+        if len(keys) == 1:
+            cell = given[0]
+            values = _NUMBER.findall(cell) if isinstance(cell, str) else items(cell)
+        if len(values) != 4:
+            problems.setdefault(row, f"bbox is {str(given[0])[:40]}; expected four numbers")
+            continue
+        try:
+            numbers[row] = [*map(_number, values, cycle(keys))]
+        except ValueProblemError as error:
+            problems.setdefault(row, str(error))
     return BoxRows(at, place, cells, numbers, problems)
-
-
-def _plain_numbers(cells: Mapping[str, Sequence[Any]], form: str) -> FloatArray | None:
-    """Return the (N, 4) numbers of rows with a box each; None if any cell is no number."""
-    columns = [cells[key] for key in FORMS.get(form, ())]
-    if not columns or not columns[0]:
-        return None
-    if any(bool in {*map(type, each)} for each in columns if type(each[0]) is not str):
-        return None
-    try:
-        numbers = np.array(columns, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    if numbers.ndim != 2:
-        # Lists in cells.
-        return None
-    with np.errstate(over="ignore"):
-        is_sound = (np.abs(numbers).sum(0) < LARGEST).all()
-    return np.ascontiguousarray(numbers.T) if is_sound else None
 
 
 def layout_of(
@@ -338,11 +308,14 @@ def layout_of(
             f"{form or 'xyxy'}-shares or {form or 'xyxy'}-pixels",
         )
     if not form and (np.abs(boxes) > 1).any() | (unit == "shares"):
-        sizes = rows.sizes()[has_box]
+        most = np.full((len(has_box), 2), 1 if unit == "shares" else np.nan)
+        for column, side in enumerate(SIDES if unit == "pixels" else ()):
+            for row, cell in enumerate(rows.cells.get(f"image_{side}", ())):
+                with suppress(ValueProblemError):
+                    most[row, column] = shapes.side_of(cell, side) or np.nan
         # One pixel is allowed for rounding.
-        most = (np.ones_like(sizes) if unit == "shares" else sizes) + 1
-        with np.errstate(invalid="ignore"):
-            is_beyond = (boxes[:, :2] + boxes[:, 2:] > most).any()
+        most = most[has_box] + 1
+        is_beyond = (boxes[:, :2] + boxes[:, 2:] > most).any()
         # Only this layout fits the numbers of all boxes.
         form = "xywh" if (boxes[:, 2:] < boxes[:, :2]).any() else "xyxy" if is_beyond else ""
         if not form:
@@ -357,63 +330,64 @@ def layout_of(
 
 def _objects_in(given: object) -> list[Cells]:
     """Return the objects of an image, which cells of csv hold as JSON."""
-    found: Any = given if _holds(given) else None
+    found: Any = given if _holds(given) else []
     if isinstance(found, str):
         with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             found = msgspec.json.decode(found)
     if isinstance(found, dict):
         # Data sets of Hugging Face have a list of each key.
-        names = [*_columns_of_objects(tuple(found)).of.values()]
-        others = [name for key in _OF_OBJECTS for name in _names_in(found, key)]
-        names += [
-            name for name in dict.fromkeys(others) if name not in names and _holds(found[name])
-        ]
-        lists = {name: found[name] for name in names if found[name] is not None}
+        held = {name: each for name, each in found.items() if each is not None}
+        lists = {name: each for name, each in held.items() if plain_name(name) in _KNOWN} or held
         n = max((len(each) for each in lists.values() if isinstance(each, list)), default=0)
-        held = {name: each for name, each in found.items() if _holds(each)}
-        for name, each in (lists or held).items():
+        for name, each in lists.items():
             if not isinstance(each, list) or len(each) != n:
                 shown = f"{str(each)[:40]} in {one_line(name)!r}"
                 raise ValueProblemError(f"objects has {shown}; expected a list of {n} values")
         found = [dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)]
-    if not isinstance(found or [], list) or not all(isinstance(each, dict) for each in found or ()):
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise ValueProblemError(f"objects is {given!r:.40}; expected a list, in csv as JSON")
-    return found or []
+    return found
 
 
-def _names_in(keys: Iterable[str], key: str) -> list[str]:
-    """Return the keys of objects that hold what `key` of `_OF_OBJECTS` does, the best first."""
-    known = {name: place for place, name in enumerate(_OF_OBJECTS.get(key, ()))}
-    found = [name for name in keys if _plain_name(name) in known]
-    return sorted(found, key=lambda name: known[_plain_name(name)])
+def _cells_in(given: Cells) -> tuple[Cells, str]:
+    """Return what an object holds by the keys of `NAMES`, and the layout of its numbers."""
+    held = {key: value for key, value in given.items() if _holds(value)}
+    whole = [key for key in held if plain_name(key) in _OF_OBJECTS["bbox"]]
+    if any(held[key] != held[whole[0]] for key in whole):
+        names = ", ".join(map(repr, map(one_line, whole)))
+        raise ValueProblemError(f"has different boxes in {names}; expected one of them")
+    columns = _columns_of_objects(tuple(held), *whole[:1])
+    found = {key: held[name] for key, name in columns.of.items()}
+    if held.keys() >= _OF_STUDIO:
+        return found | _box_of_studio(held), "xywh"
+    # An annotator who was asked and drew nothing has no box.
+    others = [one_line(name)[:40] for name in held if name != columns.of.get("annotator")]
+    if others and not (columns.form or whole):
+        names = ", ".join(map(repr, others[:3]))
+        raise ValueProblemError(f"has {names}, but no box; expected four numbers of each")
+    return found, columns.form
 
 
 @lru_cache(256)
-def _columns_of_objects(keys: tuple[str, ...]) -> Columns:
+def _columns_of_objects(keys: tuple[str, ...], whole: str = "") -> Columns:
     """Return what the keys of objects hold: a key of whole boxes before those of numbers."""
-    whole = [key for key in keys if _plain_name(key) in _OF_OBJECTS["bbox"]][:1]
-    chosen = {"bbox": whole[0]} if whole else {}
-    found = columns_of(keys, chosen, {**NAMES, **_OF_OBJECTS})
+    found = columns_of(keys, {"bbox": whole} if whole else {}, _IN_OBJECTS)
     used = {*_OF_OBJECTS, *FORMS.get(found.form, ())}
     return Columns({key: name for key, name in found.of.items() if key in used}, found.form)
 
 
-def _of_studio(part: BoxRows, rows: Sequence[tuple[Cells, Cells]]) -> BoxRows:
-    """Return boxes of Label Studio's csv in pixels, and as turned about their centre."""
-    cells: dict[str, Sequence[Any]] = {
-        **part.cells,
-        "category": [next(iter(items(each.get("rectanglelabels"))), "") for _, each in rows],
-        **{f"image_{side}": [each.get(f"original_{side}") for _, each in rows] for side in SIDES},
-    }
-    found = BoxRows(part.at, part.place, cells, part.numbers, part.problems)
-    boxes = part.numbers * np.tile(found.sizes(), 2) / 100
-    for row, degrees in enumerate(map(shapes.angle_in, cells.get("rotation", ()))):
-        corner, half = boxes[row, :2], boxes[row, 2:] / 2
-        turned = shapes.rotated(corner + half, (corner[0], corner[1]), degrees) - half
-        boxes[row, :2] = turned if degrees else corner
-    sizeless = np.flatnonzero(np.isnan(boxes[:, 0]) & ~np.isnan(part.numbers[:, 0])).tolist()
-    problems = dict.fromkeys(sizeless, "has no original_width and original_height")
-    return BoxRows(part.at, part.place, cells, boxes, {**problems, **part.problems})
+def _box_of_studio(given: Cells) -> Cells:
+    """Return the box of Label Studio's csv in pixels, and as turned about its centre."""
+    size = [shapes.side_of(given[f"original_{side}"], side) or np.nan for side in SIDES]
+    keys = ("x", "y", *SIDES)
+    pairs = zip(keys, size * 2, strict=True)
+    box = np.array([_number(given.get(key), key) * side / 100 for key, side in pairs])
+    if degrees := shapes.angle_in(given.get("rotation")):
+        corner, half = box[:2], box[2:] / 2
+        box[:2] = shapes.rotated(corner + half, (corner[0], corner[1]), degrees) - half
+    sides = zip(("image_width", "image_height"), size, strict=True)
+    label = next(iter(items(given["rectanglelabels"])), "")
+    return {"category": label, **dict(zip(keys, box.tolist(), strict=True)), **dict(sides)}
 
 
 def _holds(value: object) -> bool:

@@ -1,7 +1,7 @@
 """Reading tables of boxes: rows to COCO records."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,11 +17,11 @@ from bboxqa.formats.box_tables.columns import (
     FORMS,
     NAMES,
     BoxRows,
-    Columns,
     boxes_in,
     columns_of,
     in_corner_and_size,
     layout_of,
+    plain_name,
 )
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES
@@ -47,6 +47,8 @@ _TRUE = {"1", "1.0", "true"}
 _WHOLE = re.compile(r"(0|-?[1-9]\d*)\.0", re.ASCII)
 _OF_GROUPS = ("image", "image_id", "image_width", "image_height", "annotator")
 """The keys that rows of one image and annotator share."""
+_MORE = ("score", "created_at", "track")
+"""The keys that columns of boxes have no place for."""
 _ONE_CATEGORY = "no column of categories: all boxes are of one; --columns category=NAME names it"
 _SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
 
@@ -88,14 +90,15 @@ def translate(path: Path, into: Collector) -> None:
         )
     boxes, form = boxes_in(rows, columns)
     form, is_share = layout_of(table.name, boxes, form, columns, choices)
-    into.title = "Open Images csv" if columns.is_open_images else "table"
+    is_open_images = {"imageid", "xmin", "labelname"} <= {*map(plain_name, table.header)}
+    into.title = "Open Images csv" if is_open_images else "table"
     into.lists_images = False
-    names = _display_names(path) if columns.is_open_images else {}
-    if isinstance(table, Parquet):
-        for key in ("category", "objects"):
-            numbered = enumerate(class_names(table, columns.of.get(key, "")))
-            names |= {str(number): name for number, name in numbered}
-    _TableRecords(member, table, columns, form, is_share, names, into).add(boxes)
+    names = _display_names(path) if is_open_images else {}
+    for key in ("category", "objects") if isinstance(table, Parquet) else ():
+        numbered = enumerate(class_names(table, columns.of.get(key, "")))
+        names |= {str(number): name for number, name in numbered}
+    records = _TableRecords(member.name, table, boxes, into)
+    records.add(form, names, has_shares=is_share)
     for problem, (at, _) in zip(ragged, rows.ragged, strict=True):
         into.defect("T001", problem, Where(member.name, at))
     named_by = columns.of.get("annotator")
@@ -127,53 +130,52 @@ def name_in(cell: str) -> str:
 class _TableRecords(msgspec.Struct):
     """Converts rows to COCO records."""
 
-    member: Member
+    member: str
     table: TableFile
-    columns: Columns
-    form: str
-    is_share: bool
-    names: Mapping[str, str]
-    """The names of categories by what cells hold."""
+    rows: BoxRows
     into: Collector
 
-    def said(self, cell: object) -> str:
+    def cell(self, key: str, row: int, read: Callable[[str], str] = unguarded) -> str:
         """Return the text of a cell, without what keeps spreadsheets from running it."""
-        text = plain_text(cell)
-        return unguarded(text) if isinstance(self.table, Delimited) else text
+        text = plain_text(self.rows.cells[key][row]) if key in self.rows.cells else ""
+        return read(text) if isinstance(self.table, Delimited) else text
 
-    def named(self, cell: object) -> str:
-        """Return the annotator or category that a cell names."""
-        text = plain_text(cell)
-        return name_in(text) if isinstance(self.table, Delimited) else text
+    def label(self, row: int) -> str:
+        """Return a row as messages call it."""
+        number = self.rows.place[row]
+        return f"{self.table.word} {self.rows.at[row]}" + f", object {number}" * bool(number)
 
-    def add(self, part: BoxRows) -> None:
+    def defect(self, code: str, row: int, problem: str, place: int = -1) -> None:
+        """Report a problem of a row, and of the annotation at a place that it became."""
+        where = Where(self.member, self.rows.at[row])
+        self.into.defect(code, f"{self.label(row)}: {problem}", where, place)
+
+    def add(self, form: str, names: Mapping[str, str], *, has_shares: bool) -> None:
         """Add the boxes of rows, and the images and annotators of rows without one."""
-        into, cells, of_row = self.into, part.cells, self._images_of(part)
+        into, part, of_row = self.into, self.rows, self.images()
         is_drawn = ~np.isnan(part.numbers[:, 0])
         if not any(who for row, (_, who) in of_row.items() if not is_drawn[row]):
             # Only tables with rows without a box list annotators who drew nothing.
             for image in into.images:
                 del image["annotators"]
         rows = np.array([row for row in of_row if is_drawn[row]], np.int64)
-        bbox, problems = in_corner_and_size(part.numbers[rows], self.form), dict[int, str]()
-        if self.is_share:
+        bbox, problems = in_corner_and_size(part.numbers[rows], form), dict[int, str]()
+        if has_shares:
             sides = [[of_row[row][0].get(side, np.nan) for side in SIDES] for row in rows.tolist()]
             sizes = np.array(sides, np.float64).reshape(-1, 2)
-            kept, problems = self._shares_in(part, rows, ~np.isnan(sizes[:, 0]))
+            kept, problems = self.shares(rows, ~np.isnan(sizes[:, 0]), FORMS[form])
             rows, bbox = rows[kept], (bbox * np.tile(sizes, 2))[kept]
-        lines = Lines([self.member.name], np.zeros(len(rows), np.int64), np.array(part.at)[rows])
+        lines = Lines([self.member], np.zeros(len(rows), np.int64), np.array(part.at)[rows])
         listed = rows.tolist()
-        given = cells.get("category", [""] * len(part.at))
+        given = part.cells.get("category", [""] * len(part.at))
         labels = [plain_text(given[row]) for row in listed]
         known: dict[str, int] = {}
         for place, label in enumerate(labels):
             if label not in known:
-                named = self.named(label)
-                name = self.names.get(named, named) or UNLABELLED
-                known[label] = into.category(name, lines.where(place))
-        shown = "objects" in self.columns.of or self.table.word == "row"
-        ids = cells.get("id", [None] * len(part.at))
-        own_ids = [self.said(ids[row]) or self._label(part, row) * shown for row in listed]
+                named = self.cell("category", listed[place], name_in)
+                known[label] = into.category(names.get(named, named) or UNLABELLED,
+                                             lines.where(place))  # fmt: skip
+        shown = any(part.place) or self.table.word == "row"
         codes = {"": -1}
         people = [codes.setdefault(of_row[row][1], len(codes) - 1) for row in listed]
         boxes = Boxes(
@@ -183,103 +185,94 @@ class _TableRecords(msgspec.Struct):
             lines,
             np.array(people, np.int64),
             [*codes][1:],
-            own_ids,
+            [self.cell("id", row) or self.label(row) * shown for row in listed],
         )
         first = into.n
-        if into.takes_boxes and not self._has_more(cells):
+        crowds, angles = ({*map(str, part.cells.get(e, ()))} for e in ("iscrowd", "rotation"))
+        has_more = into.in_full and not part.cells.keys().isdisjoint(_MORE)
+        has_more |= any(map(_is_true, crowds)) or any(map(angle_in, angles))
+        if into.takes_boxes and not has_more:
             into.boxes(boxes)
         else:
             for place, row in enumerate(listed):
-                record = {**boxes.record(place), **self._more_of(cells, row)}
-                if degrees := angle_in(cells["rotation"][row] if "rotation" in cells else ""):
-                    record |= shapes.turned_box(record["bbox"], degrees)
-                # Converted files keep the order of keys that they had.
-                record["category_id"] = record.pop("category_id")
-                into.annotation(record, lines.where(place))
+                into.annotation(self.record(boxes.record(place), row), lines.where(place))
         rest = enumerate(zip(listed, labels, strict=True)) if problems or "" in known else ()
         for place, (row, label) in rest:
-            if not label and "category" in self.columns.of:
-                problem = f"{self._label(part, row)}: has no category"
-                into.defect("T004", problem, lines.where(place), first + place)
+            if not label and "category" in part.cells:
+                self.defect("T004", row, "has no category", first + place)
             if row in problems:
-                into.defect("T003", problems[row], lines.where(place), first + place)
+                self.defect("T003", row, problems[row], first + place)
 
-    def _label(self, part: BoxRows, row: int) -> str:
-        number = part.place[row]
-        return f"{self.table.word} {part.at[row]}" + f", object {number}" * bool(number)
-
-    def _more_of(self, cells: Mapping[str, Sequence[Any]], row: int) -> Record:
-        """Return further keys of the annotation in a row."""
-        given = {key: column[row] for key, column in cells.items()}
+    def record(self, record: Record, row: int) -> Record:
+        """Return an annotation with the further keys of its row."""
+        given = {key: column[row] for key, column in self.rows.cells.items()}
         said = {"created_at": plain_text(given.get("created_at"))}
-        said["track_id"] = self.said(given.get("track"))
-        more: Record = {"iscrowd": 1} if _is_true(given.get("iscrowd")) else {}
-        more |= {key: text for key, text in said.items() if text}
+        said["track_id"] = self.cell("track", row)
+        record |= {"iscrowd": 1} if _is_true(given.get("iscrowd")) else {}
+        record |= {key: text for key, text in said.items() if text}
         with suppress(TypeError, ValueError, OverflowError, KeyError):
-            more["score"] = float(given["score"])
-        return more
+            record["score"] = float(given["score"])
+        if degrees := angle_in(given.get("rotation")):
+            record |= shapes.turned_box(record["bbox"], degrees)
+        # Converted files keep the order of keys that they had.
+        record["category_id"] = record.pop("category_id")
+        return record
 
-    def _has_more(self, cells: Mapping[str, Sequence[object]]) -> bool:
-        """Return whether annotations have keys that columns of boxes have no place for."""
-        if self.into.in_full and not cells.keys().isdisjoint(("score", "created_at", "track")):
-            return True
-        crowds, angles = ({*map(str, cells.get(key, ()))} for key in ("iscrowd", "rotation"))
-        return any(map(_is_true, crowds)) or any(map(angle_in, angles))
-
-    def _images_of(self, part: BoxRows) -> dict[int, tuple[Record, str]]:
+    def images(self) -> dict[int, tuple[Record, str]]:
         """Return image and annotator, who was asked, of each row; report those without."""
-        into, known = self.into, dict[tuple[str, ...], tuple[Record, str] | None]()
-        found = {}
+        part, found = self.rows, dict[int, tuple[Record, str]]()
+        known = dict[tuple[str, ...], tuple[Record, str] | None]()
         keys = [key for key in _OF_GROUPS if key in part.cells]
         groups = zip(*(map(repr, part.cells[key]) for key in keys), strict=True)
         for row, group in enumerate(groups):
-            where = Where(self.member.name, part.at[row])
-            if row not in part.problems and group not in known:
-                cells = {key: part.cells[key][row] for key in keys}
-                given = cells.get("image")
-                path = given.get("path") if isinstance(given, dict) else given
-                known[group] = None
-                if name := self.said(path):
-                    image = into.image(name, where, whole_number(cells.get("image_id")))
-                    image.setdefault("file_name", name)
-                    sides = cells.get("image_width"), cells.get("image_height")
-                    size = into.size(image, name, sides, where)
-                    size = size or given_size(into.settings.choices, name)
-                    for side, pixels in zip(SIDES, size or (), strict=False):
-                        image.setdefault(side, pixels)
-                    if annotator := self.named(cells.get("annotator")):
-                        into.ask(image, annotator)
-                    known[group] = image, annotator
-            if row not in part.problems and (each := known[group]) is not None:
-                found[row] = each
+            if row in part.problems:
+                self.defect("T001", row, part.problems[row])
                 continue
-            problem = part.problems.get(row, "does not name its image")
-            into.defect("T001", f"{self._label(part, row)}: {problem}", where)
+            if group not in known:
+                known[group] = self.image({key: part.cells[key][row] for key in keys}, row)
+            if (each := known[group]) is None:
+                self.defect("T001", row, "does not name its image")
+            else:
+                found[row] = each
         return found
 
-    def _shares_in(
-        self, part: BoxRows, rows: IndexArray, has_size: BoolArray
+    def image(self, cells: Mapping[str, Any], row: int) -> tuple[Record, str] | None:
+        """Return image and annotator, who was asked, of a row; None without an image."""
+        into, where, given = self.into, Where(self.member, self.rows.at[row]), cells.get("image")
+        name = plain_text(given.get("path")) if isinstance(given, dict) else self.cell("image", row)
+        if not name:
+            return None
+        image = into.image(name, where, whole_number(cells.get("image_id")))
+        image.setdefault("file_name", name)
+        sides = cells.get("image_width"), cells.get("image_height")
+        size = into.size(image, name, sides, where) or given_size(into.settings.choices, name)
+        for side, pixels in zip(SIDES, size or (), strict=False):
+            image.setdefault(side, pixels)
+        if annotator := self.cell("annotator", row, name_in):
+            into.ask(image, annotator)
+        return image, annotator
+
+    def shares(
+        self, rows: IndexArray, has_size: BoolArray, names: Sequence[str]
     ) -> tuple[BoolArray, dict[int, str]]:
         """Return which boxes in shares can be read, and what is wrong with some; report others."""
-        numbers = part.numbers[rows]
+        numbers = self.rows.numbers[rows]
         if n_sizeless := int((~has_size).sum()):
             some = count(n_sizeless, "box", "boxes")
             problem = f"{some} in shares of images whose size is not known; give --image-size "
             also = "1920x1080, or --columns image_width=NAME,image_height=NAME"
-            self.into.defect("T002", problem + also, Where(self.member.name, 1))
+            self.into.defect("T002", problem + also, Where(self.member, 1))
         farthest = np.abs(numbers - 0.5).argmax(1)
         share = numbers[np.arange(len(rows)), farthest]
         are_pixels = has_size & (np.abs(share) > LEAST_PIXELS)
         is_odd = has_size & (np.abs(share - 0.5) > 0.5 + MOST_BEYOND)
         problems = {}
         for place in np.flatnonzero(are_pixels | is_odd).tolist():
-            row, side = int(rows[place]), FORMS[self.form][farthest[place]]
-            label = f"{self._label(part, row)}: {side} is {share[place]:g}"
+            row, said = int(rows[place]), f"{names[farthest[place]]} is {share[place]:g}"
             if are_pixels[place]:
-                where = Where(self.member.name, part.at[row])
-                self.into.defect("T001", f"{label}, which is in pixels; expected 0 to 1", where)
+                self.defect("T001", row, f"{said}, which is in pixels; expected 0 to 1")
             else:
-                problems[row] = f"{label}; expected 0 to 1, a share of the image"
+                problems[row] = f"{said}; expected 0 to 1, a share of the image"
         return has_size & ~are_pixels, problems
 
 
