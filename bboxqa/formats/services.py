@@ -17,7 +17,7 @@ from bboxqa.formats.heads import as_list
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.source import members_like, members_of, only_file
-from bboxqa.formats.tables import Delimited
+from bboxqa.formats.tables import delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.reading import NOT_JSON, json_of
@@ -193,7 +193,7 @@ def zooniverse(path: Path, into: Collector) -> None:
     into.title, into.named_by = "Zooniverse classifications", "the column 'user_name'"
     into.advice = "Rectangles in the export of classifications are read."
     member = only_file(path, [*members_of(path)], "classifications of Zooniverse")
-    table = Delimited(member.shown, decoded(member.shown, member.read()))
+    table = delimited(member.shown, decoded(member.shown, member.read()))
     images = _Images(into, _shape_of_zooniverse)
     # A cell holds all that a volunteer drew.
     before = csv.field_size_limit(_LONGEST_CELL)

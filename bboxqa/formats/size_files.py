@@ -13,7 +13,7 @@ from bboxqa.formats.member import is_picture
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.tables import TableFile
+from bboxqa.formats.tables import Table
 from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import ValueProblemError, side_of, size_of
 from bboxqa.formats.unreadable import open_table
@@ -51,7 +51,7 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _in_table(table: TableFile) -> Iterator[tuple[str, tuple[int, int] | None]]:
+def _in_table(table: Table) -> Iterator[tuple[str, tuple[int, int] | None]]:
     of = columns_of(table.header, {}).of
     used = {"image": of.get("image"), **{side: of.get(f"image_{side}") for side in SIDES}}
     missing = [what for what, name in used.items() if name is None]

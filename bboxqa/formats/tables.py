@@ -4,9 +4,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
@@ -28,6 +27,7 @@ _QUOTES = (
 )
 # Number of rows per chunk, few enough to stay in the processor's cache.
 _CHUNK = 4096
+_NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 _LINES = "Write one JSON object on each line."
 # The keys of results of COCO, or of a list of its annotations alone, which are no table.
 _OF_RESULTS = {
@@ -53,17 +53,20 @@ class Rows(msgspec.Struct, frozen=True):
             yield at, dict(zip(self.cells, row, strict=True))
 
 
-class TableFile:
+class Table(msgspec.Struct, frozen=True, eq=False):
     """A table in memory."""
 
     name: str
     """The name of the file in messages."""
     header: tuple[str, ...]
     """The first row, or the names of the columns."""
-    header_is_certain = True
-    """Whether the first row is certainly a header; False if it may be data."""
-    word = "line"
+    chunks: Callable[[Sequence[int]], Iterator[Rows]]
+    """Yields the columns at some places, a few thousand rows at a time."""
+    word: str = "line"
     """What messages call a row."""
+    is_text: bool = False
+    """Whether all cells are texts, and the first row may be data instead of a header."""
+    metadata: Mapping[bytes, bytes] = msgspec.field(default_factory=dict)
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
         """Return the values of some columns, below the header."""
@@ -81,10 +84,6 @@ class TableFile:
         """Return file and line of rows, counted from 0 below the header."""
         lines = [at for chunk in self.chunks([]) for at in chunk.at] if len(rows) else []
         return [f"{self.name}: {self.word} {lines[row]}" for row in rows.tolist()]
-
-    def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
-        """Yield the columns at some places, a few thousand rows at a time."""
-        raise NotImplementedError
 
     def rows(self, names: Mapping[str, str]) -> Rows:
         """Return all rows, with columns of some names by keys."""
@@ -133,28 +132,21 @@ class TableFile:
             )
 
 
-class Delimited(TableFile):
-    """A table of cells, delimited by commas, tabs or semicolons."""
+def delimited(name: str, text: str) -> Table:
+    """Return a table of cells, delimited by commas, tabs or semicolons."""
+    delimiter = _delimiter_of(text)
+    _, first = next(split_rows(name, text, delimiter), (0, []))
+    header = tuple(cell.strip() for cell in first)
 
-    header_is_certain = False
-
-    def __init__(self, name: str, text: str, *, tab: bool = False) -> None:
-        self.name = name
-        self._text = text
-        self._delimiter = "\t" if tab else _delimiter_of(text)
-        self.header = tuple(cell.strip() for cell in next(self._rows(), (0, []))[1])
-
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        return split_rows(self.name, self._text, self._delimiter)
-
-    def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
-        """Yield the columns at some places, a few thousand rows at a time."""
-        width, rows = len(self.header), islice(self._rows(), 1, None)
+    def chunks(places: Sequence[int]) -> Iterator[Rows]:
+        width, rows = len(header), islice(split_rows(name, text, delimiter), 1, None)
         while some := list(islice(rows, _CHUNK)):
             whole = [each for each in some if len(each[1]) == width]
             ragged = [(at, len(row)) for at, row in some if len(row) != width]
             columns = [*zip(*(row for _, row in whole), strict=True)] or [()] * width
             yield Rows([at for at, _ in whole], {e: columns[e] for e in places}, ragged)
+
+    return Table(name, header, chunks, is_text=True)
 
 
 def split_rows(
@@ -181,93 +173,76 @@ def _delimiter_of(text: str) -> str:
     return max(",\t;", key=text.lstrip(" \r\n").partition("\n")[0].count)
 
 
-class JsonLines(TableFile):
-    """A table of one JSON object a line, in which a key that is used twice is refused."""
+def _json_rows(name: str, text: str) -> Table:
+    """Return a table of JSON objects, one a line or in an array; a key used twice is refused."""
+    is_array = text.lstrip()[:1] == "["
 
-    def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        self._text = text
-
-    @cached_property
-    def header(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The keys of the first rows."""
-        rows = (row for _, row in islice(self._rows(), _CHUNK))
-        return tuple(dict.fromkeys(key for row in rows for key in row))
-
-    def _texts(self) -> Iterator[tuple[int, str]]:
+    def texts() -> Iterator[tuple[int, str]]:
         """Yield the text of each row, with the line in which it begins."""
-        lines = enumerate(io.StringIO(self._text, newline=""), start=1)
-        return ((number, line) for number, line in lines if not line.isspace())
+        if not is_array:
+            lines = enumerate(io.StringIO(text, newline=""), start=1)
+            yield from ((number, line) for number, line in lines if not line.isspace())
+            return
+        try:
+            rows = msgspec.json.decode(text, type=list[msgspec.Raw])
+        except _NOT_JSON as error:
+            raise BrokenTextError([f"{name}: is not a JSON array: {error}"]) from None
+        start, stop, line = 0, 0, 1
+        for row in (bytes(each).decode() for each in rows):
+            before, start = start, text.index(row, stop)
+            line, stop = line + text.count("\n", before, start), start + len(row)
+            yield line, row
 
-    def _rows(self, used: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+    def rows(used: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
         decode = msgspec.json.Decoder(dict[str, Any]).decode
-        keys = [json.dumps(name, ensure_ascii=False) for name in used]
-        for number, line in self._texts():
+        keys = [json.dumps(each, ensure_ascii=False) for each in used]
+        for number, line in texts():
             try:
                 row = decode(line)
                 # Decoding keeps the last of equal keys; objects inside of the row have their own.
                 is_doubtful = any(line.count(key) > 1 for key in keys)
                 pairs = json.loads(line, object_pairs_hook=list) if is_doubtful else ()
-            except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-                problem = f"{self.name}: line {number}: is not a JSON object: {error}"
+            except _NOT_JSON as error:
+                problem = f"{name}: line {number}: is not a JSON object: {error}"
                 raise BrokenTextError([problem], _LINES) from None
-            refuse_repeated(f"{self.name}: line {number}", [name for name, _ in pairs], used)
+            refuse_repeated(f"{name}: line {number}", [key for key, _ in pairs], used)
             yield number, row
 
-    def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
-        """Yield the columns at some places, a few thousand rows at a time."""
-        names = {place: self.header[place] for place in places}
-        rows = self._rows([*names.values()])
-        while some := list(islice(rows, _CHUNK)):
-            cells = {place: [row.get(name) for _, row in some] for place, name in names.items()}
+    header = (*dict.fromkeys(key for _, row in islice(rows(), _CHUNK) for key in row),)
+
+    def chunks(places: Sequence[int]) -> Iterator[Rows]:
+        names = {place: header[place] for place in places}
+        found = rows([*names.values()])
+        while some := list(islice(found, _CHUNK)):
+            cells = {place: [row.get(key) for _, row in some] for place, key in names.items()}
             yield Rows([at for at, _ in some], cells)
 
-
-class JsonArray(JsonLines):
-    """A table of one JSON array of objects, read as the same objects in JSON lines are."""
-
-    def _texts(self) -> Iterator[tuple[int, str]]:
-        """Yield the text of each row, with the line in which it begins."""
-        try:
-            rows = msgspec.json.decode(self._text, type=list[msgspec.Raw])
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
-            raise BrokenTextError([f"{self.name}: is not a JSON array: {error}"]) from None
-        place, line = 0, 1
-        for row in rows:
-            text = bytes(row).decode()
-            start = self._text.index(text, place)
-            line += self._text.count("\n", place, start)
-            yield line, text
-            place, line = start + len(text), line + text.count("\n")
+    return Table(name, header, chunks)
 
 
-class Parquet(TableFile):
-    """A Parquet file; images of Hugging Face in it are reduced to their paths."""
-
-    word = "row"
-
-    def __init__(self, name: str, source: Any) -> None:
-        self.name = name
-        with parquet_errors(name) as parquet:
-            self.file = parquet.ParquetFile(source)
-        self.header = tuple(self.file.schema_arrow.names)
-
-    def chunks(self, places: Sequence[int]) -> Iterator[Rows]:
-        """Yield the columns at some places, a few thousand rows at a time."""
+def _parquet(name: str, source: Any) -> Table:
+    """Return the table of a Parquet file; images of Hugging Face are reduced to their paths."""
+    with parquet_errors(name) as parquet:
         import pyarrow as pa
 
-        fields = {place: self.file.schema_arrow.field(place) for place in places}
+        file = parquet.ParquetFile(source)
+    schema = file.schema_arrow
+
+    def chunks(places: Sequence[int]) -> Iterator[Rows]:
+        fields = {place: schema.field(place) for place in places}
         first, names = 1, []
         for each in fields.values():
             # Of images of Hugging Face, the path is read.
             is_picture = pa.types.is_struct(each.type) and each.type.get_field_index("path") >= 0
             names.append(f"{each.name}.path" if is_picture else str(each.name))
-        with parquet_errors(self.name):
-            for batch in self.file.iter_batches(_CHUNK, columns=[*dict.fromkeys(names)]):
+        with parquet_errors(name):
+            for batch in file.iter_batches(_CHUNK, columns=[*dict.fromkeys(names)]):
                 cells = {e: batch.column(field.name).to_pylist() for e, field in fields.items()}
                 stop = first + batch.num_rows
                 yield Rows([*range(first, stop)], cells)
                 first = stop
+
+    return Table(name, tuple(schema.names), chunks, "row", metadata=schema.metadata or {})
 
 
 def refuse_repeated(table: str, names: Sequence[str], used: Iterable[str]) -> None:
@@ -277,15 +252,20 @@ def refuse_repeated(table: str, names: Sequence[str], used: Iterable[str]) -> No
         raise DatasetError([problem], "Rename all but one of them, or leave them out.")
 
 
-def table_in(member: Member) -> TableFile:
+def table_in(member: Member) -> Table:
     """Return the table in a file; raises DatasetError or BrokenTextError if it cannot be read."""
-    if member.head().startswith(PARQUET):
-        # Packed content cannot be read from its end without unpacking it each time.
-        source = member.shown if member.is_file else io.BytesIO(member.read())
-        return Parquet(member.shown, source)
-    text = decoded(member.shown, member.read())
-    kinds = {"{": JsonLines, "[": JsonArray}
-    return kinds.get(text.lstrip()[:1], Delimited)(member.shown, text)
+    if member.head().startswith(PARQUET) and member.is_file:
+        # Its end is read first, and then only the columns that are used.
+        return _parquet(member.shown, member.shown)
+    return table_of(member.shown, member.read())
+
+
+def table_of(name: str, data: bytes) -> Table:
+    """Return the table in the content of a file, as `table_in` does."""
+    if data.startswith(PARQUET):
+        return _parquet(name, io.BytesIO(data))
+    text = decoded(name, data)
+    return (_json_rows if text.lstrip()[:1] in ("{", "[") else delimited)(name, text)
 
 
 def header_of(head: bytes) -> list[str]:
@@ -302,22 +282,17 @@ def header_of(head: bytes) -> list[str]:
         # The last character may be cut off.
         lines = head[:-4].decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
-    found: dict[str, None] = {}
-    if first.lstrip().startswith("["):
-        # Objects at the beginning of a list, which may be cut off.
-        text, decode = "\n".join(lines), json.JSONDecoder().raw_decode
-        place = text.index("[") + 1
+    if first.lstrip()[:1] in ("[", "{"):
+        # Objects at the beginning, of which the last may be cut off.
+        text, found = "\n".join(lines).lstrip(), dict[str, None]()
+        is_list, decode = text[0] == "[", json.JSONDecoder().raw_decode
+        place = int(is_list)
         with suppress(ValueError, RecursionError):
             while (between := _BETWEEN.match(text, place)) is not None:
                 row, place = decode(text, between.end())
                 found |= dict.fromkeys(row if isinstance(row, dict) else ())
-        return [] if {"image_id", "category_id"} <= {*found} <= _OF_RESULTS else [*found]
-    if first.lstrip().startswith("{"):
-        for line in lines:
-            # The last line may be cut off.
-            with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-                found |= dict.fromkeys(msgspec.json.decode(line, type=dict[str, Any]))
-        return [*found]
+        is_results = is_list and {"image_id", "category_id"} <= {*found} <= _OF_RESULTS
+        return [] if is_results else [*found]
     try:
         cells = next(csv.reader([first], delimiter=_delimiter_of(first)), [])
     except csv.Error:
@@ -325,12 +300,11 @@ def header_of(head: bytes) -> list[str]:
     return [cell.strip() for cell in cells]
 
 
-def class_names(table: Parquet, column: str) -> list[str]:
+def class_names(table: Table, column: str) -> list[str]:
     """Return the class names that Hugging Face stores with a column of class numbers."""
-    kept = (table.file.schema_arrow.metadata or {}).get(b"huggingface", b"{}")
     try:
-        content = mapping(msgspec.json.decode(kept))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        content = mapping(msgspec.json.decode(table.metadata.get(b"huggingface", b"{}")))
+    except _NOT_JSON:
         return []
     waiting = [mapping(mapping(content.get("info")).get("features")).get(column)]
     for each in waiting:

@@ -1,6 +1,5 @@
 """Files that are not read: results, empty or cut off files, and files of other programs."""
 
-import io
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -27,11 +26,11 @@ from bboxqa.formats.heads import (
     kind_of,
 )
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive
-from bboxqa.formats.opening import SAVE_AS_CSV, damage_in, decoded
+from bboxqa.formats.opening import SAVE_AS_CSV, damage_in
 from bboxqa.formats.source import SourcePath, named_errors, read_whole
 
 if TYPE_CHECKING:
-    from bboxqa.formats.tables import TableFile
+    from bboxqa.formats.tables import Table
 
 REVIEW_QUEUE = "review.json"
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
@@ -245,29 +244,20 @@ def damage_of(file: Path) -> str:
     return ""
 
 
-def open_table(path: str | Path) -> "TableFile":
+def open_table(path: str | Path) -> "Table":
     """Read a table of texts and numbers: CSV, TSV, JSON Lines, an array of objects, or Parquet.
 
     Text is UTF-8, or as a byte order mark says. The delimiter is the most frequent of tab, comma
     and semicolon in the first line. Raises DatasetError if the file does not exist, is empty, or
     has another format.
     """
-    from bboxqa.formats.tables import Delimited, JsonArray, JsonLines, Parquet
+    from bboxqa.formats.tables import table_of
 
-    name, path = str(path), Path(path)
-    refuse_foreign(path, table=True)
-    with named_errors(path, "one table", NOT_A_FOLDER):
-        data = read_whole(path)
-    if data[:4] == PARQUET:
-        table = Parquet(name, io.BytesIO(data))
-        if table.file.metadata.num_rows == 0:
-            raise DatasetError([f"{name}: has no rows"])
-        return table
-    text = decoded(name, data)
-    first, suffix = text.lstrip()[:1], path.suffix.lower()
-    if suffix not in (".jsonl", ".ndjson", ".json") and first not in ("{", ""):
-        return Delimited(name, text, tab=suffix in (".tsv", ".tab"))
-    lines = (JsonArray if first == "[" else JsonLines)(name, text) if first else None
-    if lines is None or not lines.header:
-        raise DatasetError([f"{name}: is empty; expected a table with the names of columns"])
-    return lines
+    refuse_foreign(Path(path), table=True)
+    with named_errors(Path(path), "one table", NOT_A_FOLDER):
+        data = read_whole(Path(path))
+    table = table_of(str(path), data)
+    if not any(table.header):
+        problem = f"{path}: is empty; expected a table with the names of columns"
+        raise DatasetError([problem])
+    return table

@@ -16,7 +16,7 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.records import ANNOTATOR_KEYS
 from bboxqa.formats.source import members_of, only_file
-from bboxqa.formats.tables import Delimited
+from bboxqa.formats.tables import delimited
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
 from bboxqa.formats.translation.reading import json_of
@@ -111,7 +111,7 @@ def _json_entries(member: Member, into: Collector) -> Iterator[_Entry]:
 def _csv_entries(member: Member) -> Iterator[_Entry]:
     text = _HASH.sub(r"\1", decoded(member.shown, member.read()))
     found: dict[str, _Entry] = {}
-    for line, cells in Delimited(member.shown, text).records():
+    for line, cells in delimited(member.shown, text).records():
         # Spreadsheets add empty rows at the end.
         if not any(cells.values()):
             continue

@@ -309,10 +309,10 @@ def layout_of(
         )
     if not form and (np.abs(boxes) > 1).any() | (unit == "shares"):
         most = np.full((len(has_box), 2), 1 if unit == "shares" else np.nan)
-        for column, side in enumerate(SIDES if unit == "pixels" else ()):
+        for number, side in enumerate(SIDES if unit == "pixels" else ()):
             for row, cell in enumerate(rows.cells.get(f"image_{side}", ())):
                 with suppress(ValueProblemError):
-                    most[row, column] = shapes.side_of(cell, side) or np.nan
+                    most[row, number] = shapes.side_of(cell, side) or np.nan
         # One pixel is allowed for rounding.
         most = most[has_box] + 1
         is_beyond = (boxes[:, :2] + boxes[:, 2:] > most).any()

@@ -30,10 +30,9 @@ from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import SourcePath, only_file
 from bboxqa.formats.tables import (
-    Delimited,
-    Parquet,
-    TableFile,
+    Table,
     class_names,
+    delimited,
     header_of,
     refuse_repeated,
     table_in,
@@ -94,7 +93,7 @@ def translate(path: Path, into: Collector) -> None:
     into.title = "Open Images csv" if is_open_images else "table"
     into.lists_images = False
     names = _display_names(path) if is_open_images else {}
-    for key in ("category", "objects") if isinstance(table, Parquet) else ():
+    for key in ("category", "objects"):
         numbered = enumerate(class_names(table, columns.of.get(key, "")))
         names |= {str(number): name for number, name in numbered}
     records = _TableRecords(member.name, table, boxes, into)
@@ -131,14 +130,14 @@ class _TableRecords(msgspec.Struct):
     """Converts rows to COCO records."""
 
     member: str
-    table: TableFile
+    table: Table
     rows: BoxRows
     into: Collector
 
     def cell(self, key: str, row: int, read: Callable[[str], str] = unguarded) -> str:
         """Return the text of a cell, without what keeps spreadsheets from running it."""
         text = plain_text(self.rows.cells[key][row]) if key in self.rows.cells else ""
-        return read(text) if isinstance(self.table, Delimited) else text
+        return read(text) if self.table.is_text else text
 
     def label(self, row: int) -> str:
         """Return a row as messages call it."""
@@ -284,7 +283,7 @@ def _display_names(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for file in inside or source.beside(path.parent).direct_members:
         if PurePosixPath(file.name).match(CLASS_NAMES):
-            table = Delimited(file.shown, file.text().decode("utf-8", "replace"))
+            table = delimited(file.shown, file.text().decode("utf-8", "replace"))
             # The first line is a class as well.
             rows = [table.header] if len(table.header) == 2 else []
             for chunk in table.chunks([0, 1]) if rows else ():

@@ -14,7 +14,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, nearest, unknown_name
 from bboxqa.formats.box_tables.columns import columns_of
 from bboxqa.formats.ratings.columns import assemble, from_cells, reliability, whole_numbers
-from bboxqa.formats.tables import TableFile
+from bboxqa.formats.tables import Table
 from bboxqa.formats.unreadable import open_table
 from bboxqa.model.labels import LabelColumn, code, number_of
 from bboxqa.model.ratings import Ratings
@@ -46,7 +46,7 @@ _SAY_LAYOUT = (
 )
 
 
-def _layout_of(table: TableFile, columns: dict[str, str]) -> str:
+def _layout_of(table: Table, columns: dict[str, str]) -> str:
     """Return the layout of a table; raises DatasetError if the header does not show it."""
     header = table.header
     if {columns[field] for field in _LONG} <= set(header) or len(columns) > len(_LONG):
@@ -76,11 +76,11 @@ def _layout_of(table: TableFile, columns: dict[str, str]) -> str:
     raise DatasetError([f"{table.name}: line 1: {problem}"], advice)
 
 
-def _listed(table: TableFile) -> str:
+def _listed(table: Table) -> str:
     return first_few(table.header, 20, lambda name: name or "(empty)")
 
 
-def column_problems(table: TableFile, names: Iterable[str]) -> Iterator[str]:
+def column_problems(table: Table, names: Iterable[str]) -> Iterator[str]:
     """Yield the problem of each name that is not that of one column."""
     for name in names:
         if table.header.count(name) > 1:
@@ -90,9 +90,9 @@ def column_problems(table: TableFile, names: Iterable[str]) -> Iterator[str]:
             yield f"{table.name}: line 1: has no column {name!r}; {found}"
 
 
-def _answers(table: TableFile, column: LabelColumn) -> LabelColumn:
+def _answers(table: Table, column: LabelColumn) -> LabelColumn:
     """Return ratings with markers of missing ratings, such as NA, made missing."""
-    if table.header_is_certain:
+    if not table.is_text:
         return column
     signs = MISSING - {"-"} if "+" in column.labels else MISSING
     return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
@@ -180,7 +180,7 @@ def read_ratings(
     return tasks
 
 
-def _check_ratings(table: TableFile) -> None:
+def _check_ratings(table: Table) -> None:
     known = {*table.header}
     if len(known & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= known for e in known):
         raise DatasetError(
@@ -214,7 +214,7 @@ def is_unit_table(names: Collection[str], value: str) -> bool:
     return set(names) >= _OF_UNITS and value in {"value", "category"}
 
 
-def _unit_columns(table: TableFile, columns: dict[str, str]) -> dict[str, str]:
+def _unit_columns(table: Table, columns: dict[str, str]) -> dict[str, str]:
     """Return the columns of a table of units by field."""
     chosen = columns | {"value": "category"}
     if columns["unit"] == "unit":
@@ -250,7 +250,7 @@ def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
 
 
 def _read_long(
-    table: TableFile, columns: dict[str, str], *, of_units: bool
+    table: Table, columns: dict[str, str], *, of_units: bool
 ) -> dict[str | None, Ratings]:
     if problems := [*column_problems(table, dict.fromkeys(columns.values()))]:
         raise DatasetError(problems, _NAME_COLUMNS)
@@ -291,7 +291,7 @@ def _taken(cells: Mapping[str, LabelColumn], index: IndexArray) -> dict[str, Lab
     return {field: column.take(index) for field, column in cells.items()}
 
 
-def _read_wide(table: TableFile, layout: str) -> Ratings:
+def _read_wide(table: Table, layout: str) -> Ratings:
     """Return the ratings of a table with one annotator or one unit per row."""
     cells, width = table.grid()
     codes = cells.codes.reshape(-1, width)
@@ -338,7 +338,7 @@ def _read_wide(table: TableFile, layout: str) -> Ratings:
 
 
 def _from_counts(
-    table: TableFile, cells: LabelColumn, units: tuple[str, ...], values: tuple[str, ...]
+    table: Table, cells: LabelColumn, units: tuple[str, ...], values: tuple[str, ...]
 ) -> Ratings:
     """Expand counts to ratings by unknown annotators without names."""
     n_units, n_values = len(units), len(values)
