@@ -78,9 +78,8 @@ class Locator:
 
     def __init__(self, reading: RawDocument) -> None:
         self._reading = reading
-        # The windows used last, and the record; rules compare records in different places.
-        self._windows: dict[tuple[str, int], JsonPlaces] = {}
-        self._places: tuple[tuple[int, int], JsonPlaces] | None = None
+        # The texts used last: rules compare records in different places.
+        self._places: dict[tuple[int, int], JsonPlaces] = {}
 
     def span(self, pointer: str) -> Span | None:
         """Return the byte range of a value; None if it does not exist."""
@@ -104,16 +103,7 @@ class Locator:
         begin, stop = found
         if not rest:
             return Span(key, begin, stop)
-        if self._places is None or self._places[0] != (begin, stop):
-            text = reading.text[begin:stop]
-            try:
-                msgspec.json.decode(text, type=msgspec.Raw)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                # A text of the same length that is JSON, in which values are where they are.
-                text = text.translate(_AS_BLANKS)
-                text = _NOT_PLAIN.sub(lambda found: b"1" * len(found[0]), text)
-            self._places = (begin, stop), JsonPlaces(text)
-        n, start, end = self._places[1].find(rest)
+        n, start, end = self._within(begin, stop).find(rest)
         if n < len(rest):
             return None
         return Span(_key_before(reading.text, begin + start), begin + start, begin + end)
@@ -123,14 +113,9 @@ class Locator:
         reading = self._reading
         if (origin := reading.origin) is not None:
             return origin.record(row) if name == "annotations" else getattr(reading, name)[row]
-        if name in reading.sections:
-            found = self._record(name, row)
-        else:
-            span = self.span(f"/{name}/{row}")
-            found = None if span is None else (span.start, span.stop)
-        if found is None:
+        if (span := self.span(f"/{name}/{row}")) is None:
             return None
-        text = reading.text[slice(*found)].decode("utf-8", "surrogateescape")
+        text = reading.text[span.start : span.stop].decode("utf-8", "surrogateescape")
         # Like the reader, which stops after a value such as the 1 of `1"id"`.
         return _DECODER.raw_decode(text)[0]
 
@@ -145,17 +130,31 @@ class Locator:
             while reading.text[start : start + 1] in (b" ", b"\t", b"\n", b"\r"):
                 start += 1
             return start, end_of(reading.text, start)
-        window = self._windows.pop((name, known), None)
-        if window is None:
-            is_last = known + 1 == len(section.rows)
-            stop = reading.spans[name][2] if is_last else section.offsets[known + 1]
-            part = reading.text[start:stop].rstrip(BLANKS)[:-1].rstrip(BLANKS)
-            window = JsonPlaces(b"".join((b"[", part, b"]")))
-        self._windows[name, known] = window
-        if len(self._windows) > 2 * _KEPT:
-            del self._windows[next(iter(self._windows))]
+        is_last = known + 1 == len(section.rows)
+        stop = reading.spans[name][2] if is_last else section.offsets[known + 1]
+        window = self._within(start, stop, is_window=True)
         _, begin, end = window.find([str(row - section.rows[known])])
         return start + begin - 1, start + end - 1
+
+    def _within(self, begin: int, stop: int, *, is_window: bool = False) -> JsonPlaces:
+        """Return the places in a value, or in a window of records as a list of them."""
+        places = self._places.pop((begin, stop), None)
+        if places is None:
+            text = self._reading.text[begin:stop]
+            if is_window:
+                # Without the comma or the bracket that follows.
+                text = b"[%b]" % text.rstrip(BLANKS)[:-1].rstrip(BLANKS)
+            try:
+                msgspec.json.decode(text, type=msgspec.Raw)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                # A text of the same length that is JSON, in which values are where they are.
+                text = text.translate(_AS_BLANKS)
+                text = _NOT_PLAIN.sub(lambda found: b"1" * len(found[0]), text)
+            places = JsonPlaces(text)
+        self._places[begin, stop] = places
+        if len(self._places) > 2 * _KEPT:
+            del self._places[next(iter(self._places))]
+        return places
 
 
 def _key_before(text: bytes, start: int) -> int | None:

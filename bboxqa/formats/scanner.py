@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
@@ -21,9 +21,6 @@ from bboxqa.formats.opening import MARKS
 from bboxqa.formats.raw_values import MARK_KEYS, MISSING
 from bboxqa.formats.records import ID_KEYS, LISTS, WHOLE, Image, ReadSettings, image_type
 from bboxqa.formats.source import named_errors, read_whole
-
-ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
-"""The beginning of the list of annotations; a nested list may have the same name."""
 
 LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 """The beginning of a list at the top level."""
@@ -105,67 +102,55 @@ def _n_keys(values: list[Any]) -> int:
     return total
 
 
-# The keys whose lists are decoded as lists of numbers.
+# The keys of values that are typed as lists of numbers.
 _TYPED = ("bbox", "segmentation")
 # The types of keys that almost all records have; four numbers count as a list.
 _PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": {list}}
 _PLAIN: dict[str, Any] = dict.fromkeys(ID_KEYS, int) | {"bbox": tuple[float, float, float, float]}
-_UNTYPED = msgspec.json.Decoder(list[Any])
 
 
-class RecordDecoder:
-    """Decodes the text of records: to objects of the keys that are read, or with all their keys.
+def _record_decoder(settings: ReadSettings) -> "_Decode":
+    """Return a function that decodes the text of records to objects of the keys that are read.
 
-    Values of any type are kept as they are. One id that is no integer, or one box that is not four
-    numbers, has the records decoded without these types; one box that is no list of numbers leaves
-    those beside it as they are in the file.
+    Values of other keys than ids and boxes are kept as they are, of any type. Without need,
+    outlines and key points are not decoded, as they are most of the text. One id that is no
+    integer, or one box that is not four numbers, has the records beside it decoded entirely.
     """
+    has_outlines = settings.outlines or settings.rotated
+    kinds: dict[str, Any] = {
+        **_PLAIN,
+        "segmentation": list[list[float]] | dict[str, Any] | None if has_outlines else msgspec.Raw,
+        "keypoints": Any if settings.keypoints else msgspec.Raw,
+    }
+    firsts = (key.partition(".")[0] for key in settings.keys)
+    more = ["area"] if settings.keypoints else []
+    keys = [*dict.fromkeys((*_PLAIN, "iscrowd", "ignore", "attributes", "score", "segments_info",
+                            *MARK_KEYS, *firsts, *kinds, *more))]  # fmt: skip
+    fields = [
+        (f"key_{n}", kinds.get(key, Any),
+         msgspec.field(name=key, **({} if key in _PLAIN else {"default": MISSING})))
+        for n, key in enumerate(keys)
+    ]  # fmt: skip
+    record: Any = msgspec.defstruct("Record", fields, gc=False)
+    decoder, are_kept = (
+        msgspec.json.Decoder(list[record]),
+        settings.records or settings.on_records is not None,
+    )
 
-    def __init__(self, settings: ReadSettings) -> None:
-        # Without need, outlines and key points are not decoded, as they are most of the text.
-        has_outlines = settings.outlines or settings.rotated
-        outline: Any = list[list[float]] | dict[str, Any] | None
-        kinds: dict[str, Any] = {
-            "bbox": list[float],
-            "segmentation": outline if has_outlines else msgspec.Raw,
-            "keypoints": Any if settings.keypoints else msgspec.Raw,
-        }
-        firsts = (key.partition(".")[0] for key in settings.keys)
-        more = ["area"] if settings.keypoints else []
-        keys = dict.fromkeys((*_PLAIN, "iscrowd", "ignore", "attributes", "score",
-                              "segments_info", *MARK_KEYS, *firsts, *kinds, *more))  # fmt: skip
-        self._keys, self._are_kept = [*keys], settings.records or settings.on_records is not None
-        self._kinds = kinds
-        self._use_types(_PLAIN, _PLAIN_TYPES)
-
-    def _use_types(self, plain: Mapping[str, Any], known: Mapping[str, set[type]]) -> None:
-        """Decode records from now on as objects of which all have the `plain` keys."""
-        fields = []
-        for n, key in enumerate(self._keys):
-            kind = plain.get(key, self._kinds.get(key, Any))
-            default = {} if key in plain else {"default": MISSING}
-            fields.append((f"key_{n}", kind, msgspec.field(name=key, **default)))
-        record: Any = msgspec.defstruct("Record", fields, gc=False)
-        self._decoder, self._known = msgspec.json.Decoder(list[record]), known
-
-    def decode(self, text: bytes) -> Sequence[Any] | TypedWindow | None:
-        """Return the records in the text of a list; None if it is not plain JSON."""
+    def decode(text: bytes) -> Sequence[Any] | TypedWindow | None:
         try:
-            try:
-                records = TypedWindow(self._decoder.decode(text), self._keys, self._known)
-            except msgspec.ValidationError:
-                if self._known:
-                    self._use_types({}, {})
-                    return self.decode(text)
-                # A record, a box or a number is another value than usual.
-                return None if nests_deep(text) else _UNTYPED.decode(text)
+            records = TypedWindow(decoder.decode(text), keys, _PLAIN_TYPES)
+        except msgspec.ValidationError:
+            return decoded_entirely(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         # Only values of any type that are kept can nest: others are typed, or skipped.
-        are_nested = self._are_kept or any(
+        are_nested = are_kept or any(
             records.types(key) & ({dict} if key in _TYPED else {dict, list}) for key in records.keys
         )
         return None if are_nested and nests_deep(text) else records
+
+    return decode
 
 
 class StopReadingError(Exception):
@@ -254,7 +239,7 @@ class Scanner:
         if not settings.whole:
             images = msgspec.json.Decoder(list[image_type(settings.keys)])  # type: ignore[misc]
             self._decoders["images"] = partial(_decoded_images, images)
-            self._decoders[RESULTS_LIST] = RecordDecoder(settings).decode
+            self._decoders[RESULTS_LIST] = _record_decoder(settings)
         self._repeated: dict[str, None] = {}
         # Not a method of self: a cycle would keep the whole text in memory.
         pairs_hook = partial(_object, self._repeated)

@@ -24,6 +24,7 @@ from bboxqa.formats.document import (
     BYTE_ORDER_MARK,
     UNUSABLE,
     RawDocument,
+    Section,
     more_rows,
     problems_of,
 )
@@ -46,7 +47,6 @@ from bboxqa.formats.records import (
     whole_number,
 )
 from bboxqa.formats.scanner import (
-    ANNOTATIONS,
     BETWEEN_RECORDS,
     begins_with_results,
     read_bytes,
@@ -72,8 +72,8 @@ _OTHER_LISTS = re.compile(
     rb'\s*\{.*?"annotations"\s*:\s*\[\s*\{[^{}\[\]]*"image_id"|\s*\{\s*"(?:info|licenses)"\s*:',
     re.DOTALL,
 )
-# Evenly spread positions in a text, and bytes at each, of which annotations are examined.
-_PIECES, _PIECE = 32, 1 << 14
+# Evenly spread positions in a text, and bytes in all, of which annotations are examined.
+_PIECES, _SAMPLED = 32, 1 << 19
 
 _Record = TypeVar("_Record", Image, Category)
 
@@ -104,7 +104,7 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     file = AnnotationFile(source, images, categories, found.columns, found.notes, lists=lists)
     if columns.segment_counts is not None:
         return _segments_file(file, columns, path)
-    return replace(file, sample=_sample(document.text))
+    return replace(file, sample=_sample(document))
 
 
 def _text_of(path: Path, options: ReadSettings) -> tuple[bytes, Source]:
@@ -305,24 +305,19 @@ def _name_asked(
             image.annotators = sorted(given)
 
 
-def _sample(text: bytes) -> Columns:
+def _sample(document: RawDocument) -> Columns:
     """Return annotations from evenly spread positions in a text; all if it has up to 500 kB."""
-    sample: list[Any] = []
-    opening = ANNOTATIONS.search(text)
-    begin = -1 if opening is None else text.find(b"{", opening.end())
-    step = (len(text) - begin) // _PIECES
-    while begin >= 0:
-        end = BETWEEN_RECORDS.search(text, begin + _PIECE)
-        stop = begin + _PIECE * _PIECES if end is None else end.start() + 1
-        # A piece that begins or ends inside a record is left out of the sample.
-        with suppress(ValueError, TypeError, RecursionError):
-            records = _loaded(b"".join((b"[", text[begin:stop], b"]")))
-            sample += [each for each in records if "image_id" in each and "bbox" in each]
-        if step > _PIECE:
-            end = BETWEEN_RECORDS.search(text, begin + step)
-        begin = -1 if end is None else end.end() - 1
+    section = document.sections.get("annotations", Section())
+    _, _, end = document.spans.get("annotations", (0, 0, 0))
+    begins = section.offsets[:: max(1, len(section.offsets) // _PIECES)]
     builder = ColumnsBuilder()
-    builder.add(sample)
+    for begin in begins:
+        cut = BETWEEN_RECORDS.search(document.text, begin + _SAMPLED // len(begins), end)
+        stop = end - 1 if cut is None else cut.start() + 1
+        # A piece that ends inside a record is left out of the sample.
+        with suppress(ValueError, TypeError, RecursionError):
+            records = _loaded(b"[%b]" % document.text[begin:stop])
+            builder.add([each for each in records if "image_id" in each and "bbox" in each])
     return builder.done()
 
 
