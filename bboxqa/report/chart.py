@@ -326,11 +326,10 @@ def _names(found: Layout) -> Iterator[str]:
         yield _text((2, 10), Text(0, 0, chart.title, TITLE), ' font-weight="700"')
     for place, line in enumerate(filter(None, chart.legend)):
         yield _text((2, 22 + 11 * place), Text(0, 0, line, color=DIM))
-    for names, x, align in (
-        (chart.rows, found.left - 6, "end"), (chart.beside, found.left + found.width + 8, "start")
-    ):  # fmt: skip
-        for row, name in enumerate(names):
-            yield _text((x, found.at(0, row)[1]), Text(0, 0, name, NAME, align))
+    for row, name in enumerate(chart.rows):
+        yield _text((found.left - 6, found.at(0, row)[1]), Text(0, 0, name, NAME, "end"))
+    for row, name in enumerate(chart.beside):
+        yield _text((found.left + found.width + 8, found.at(0, row)[1]), Text(0, 0, name, NAME))
     for column, name in enumerate(chart.columns):
         x, y = found.at(column, 0)[0], bottom + 8
         turned = f' transform="rotate({-chart.turn} {x:.6g} {y:.6g})"' if chart.turn else ""
