@@ -42,7 +42,7 @@ from bboxqa.report.drawing import (
     draw_scene,
     scene_figure,
 )
-from bboxqa.report.plots import fonts_for, page_style
+from bboxqa.report.plots import page_style
 from bboxqa.rules.people import names_hidden
 
 if TYPE_CHECKING:
@@ -153,9 +153,7 @@ def draw_with(
     notes = [*data.left_out, *([] if scene.shapes else [_EMPTY])]
     sources = [each.name for each in data.sources]
     scene, of_canvas, files = _on_canvas(scene, images, sources)
-    texts = {name for each in scene.shapes for name in (each.annotator, each.category)}
-    texts |= {*scene.asked}
-    with page_style(), fonts_for(texts):
+    with page_style():
         if ax is None:
             own, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)
             axes = tuple(own.axes)

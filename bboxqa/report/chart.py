@@ -139,13 +139,6 @@ class Chart(msgspec.Struct, frozen=True, eq=False):
         """The angle in degrees by which names of columns are turned: those of numbers are not."""
         return 45 if max(map(len, self.columns), default=0) > _LEVEL else 0
 
-    @property
-    def texts(self) -> list[str]:
-        """All texts."""
-        marked = [mark.text for mark in self.marks if isinstance(mark, Text)]
-        names = [*self.rows, *self.beside, *self.columns, *(key.name for key in self.keys)]
-        return [self.title, *self.legend, *names, *marked]
-
 
 def nothing(title: str, reason: str = "there is nothing to compare") -> Chart:
     """Return an empty chart that says why it is empty."""

@@ -1,8 +1,8 @@
 """The charts of a result on matplotlib axes, in the style of the pages."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache, cached_property
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from bboxqa.core.errors import ConfigError
@@ -43,7 +43,12 @@ _STYLE: dict[str, Any] = {
 }  # fmt: skip
 # Parameters of a user's session, which a style must not change.
 _OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
-_DEFAULT_FONT = "DejaVu Sans"
+# The first one comes with matplotlib; the others have the letters that it lacks, where installed.
+_FONTS = (
+    "DejaVu Sans", "Arial Unicode MS", "Hiragino Sans", "Malgun Gothic", "Microsoft YaHei",
+    "Noto Sans Arabic", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans Devanagari",
+    "PingFang HK", "Segoe UI", "WenQuanYi Micro Hei", "Yu Gothic",
+)  # fmt: skip
 
 
 @contextmanager
@@ -51,8 +56,11 @@ def page_style() -> Iterator[None]:
     """Use the style of the pages inside the context, whatever style the user has chosen."""
     import matplotlib as mpl
     from cycler import cycler
+    from matplotlib.font_manager import fontManager
 
     settings: Any = {**mpl.rcParamsDefault, **_STYLE, "axes.prop_cycle": cycler(color=SERIES)}
+    installed = {font.name for font in fontManager.ttflist}
+    settings["font.family"] = [name for name in _FONTS if name in installed]
     for name in _OF_SESSION:
         del settings[name]
     # Not rc_context: it would undo the settings that a notebook makes with its first figure.
@@ -69,7 +77,7 @@ def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
 
-    with page_style(), fonts_for(chart.texts):
+    with page_style():
         found = layout(chart)
         if ax is None:
             from matplotlib import pyplot as plt
@@ -138,39 +146,6 @@ def _draw_axes(ax: "Axes", found: Layout) -> None:
         below = (38 if chart.x_label else 26) / chart.height
         ax.legend(handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL,
                   bbox_to_anchor=(0, -below), ncols=found.keys_in_row)  # fmt: skip
-
-
-@contextmanager
-def fonts_for(texts: Iterable[str]) -> Iterator[None]:
-    """Use further fonts inside the context, if the default font cannot show `texts`."""
-    import matplotlib as mpl
-    from matplotlib import font_manager
-
-    signs = {ord(sign) for text in texts for sign in text if sign.isprintable()}
-    missing = signs - _signs(str(font_manager.findfont(_DEFAULT_FONT)))
-    families = {
-        entry.name
-        for entry in (font_manager.fontManager.ttflist if missing else ())
-        # A font with a box for every character helps nobody.
-        if entry.style == "normal" and not entry.name.startswith("Last Resort")
-        and missing & _signs(entry.fname)
-    }  # fmt: skip
-    before = mpl.rcParams["font.family"]
-    mpl.rcParams["font.family"] = [_DEFAULT_FONT, *sorted(families)] if families else before
-    try:
-        yield
-    finally:
-        mpl.rcParams["font.family"] = before
-
-
-@cache
-def _signs(path: str) -> frozenset[int]:
-    """Return the characters of a font; none if it cannot be read."""
-    from matplotlib import font_manager
-
-    with suppress(OSError, RuntimeError):
-        return frozenset(font_manager.get_font(path).get_charmap())
-    return frozenset()
 
 
 class Plots:
