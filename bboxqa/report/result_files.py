@@ -1,36 +1,34 @@
 """A result as a folder of complete files."""
 
+import csv
 import platform
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import digest_of, filled_folder, refuse_replacing
 from bboxqa.core.machine import gc_paused
-from bboxqa.core.text import one_line
+from bboxqa.core.text import guarded, one_line
 from bboxqa.model.annotations import Choices, Source, as_options
 from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
-from bboxqa.model.table import Categorical, Column, Table, stacked_tables
+from bboxqa.model.table import Categorical, Table, stacked_tables
 from bboxqa.report.agreement_summary import diagnosis_summary, table_records
-from bboxqa.report.numbers import csv_cell, in_json, json_text
+from bboxqa.report.numbers import in_json, json_text
 
 MANIFEST = "manifest"
 CSV_FILES = ("images", "annotators", "categories", "pairs", "units", "review")
 """The tables of a result that are always csv files."""
 IN_DETAILS = ("diagnosis", "worst_images")
 """The documents of a result that are parts of details.json."""
-# Rows that are encoded at a time, and a cell without text.
-_CHUNK, _EMPTY = 1 << 16, msgspec.Raw(b"")
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
 
 
@@ -145,43 +143,16 @@ def _earlier_files(folder: Path) -> list[str]:
 
 @gc_paused()
 def _csv(path: Path, table: Table, raw: bool) -> None:
-    """Write a table in parts: rows are encoded as JSON, with cells of text that are ready."""
-    names = {name: _cells(column.names, raw) for name, column in table.columns.items()
-             if isinstance(column, Categorical)}  # fmt: skip
-    with path.open("wb") as file:
-        file.write(",".join(table.columns).encode() + b"\n")
-        for start in range(0, len(table), _CHUNK):
-            part = table.take(np.arange(start, min(start + _CHUNK, len(table))))
-            cells = (_values(each, names.get(name, ())) for name, each in part.columns.items())
-            rows = msgspec.json.Encoder().encode_lines([*zip(*cells, strict=True)])
-            # No cell has a line end.
-            file.write(memoryview(rows.replace(b"]\n[", b"\n"))[1:-2])
-            file.write(b"\n")
-
-
-def _values(column: Column, names: Sequence[msgspec.Raw]) -> list[Any]:
-    """Return values whose encoding in JSON is that in csv."""
-    if isinstance(column, Categorical):
-        return [names[code] for code in column.code.tolist()]
-    values, is_plain = column.tolist(), column.dtype.kind in "iu"
-    if column.dtype.kind == "f":
-        # Python writes others with an exponent.
-        size = np.abs(column)
-        is_plain = bool(((size == 0) | (size >= 1e-4) & (size < 1e16)).all())
-    if is_plain:
-        return [_EMPTY if each is None else each for each in values]
-    return [
-        _EMPTY if each is None or each != each else msgspec.Raw(str(each).encode())  # noqa: PLR0124
-        for each in values
-    ]
-
-
-# Cached, as several tables have the same image names.
-@lru_cache(maxsize=4)
-def _cells(texts: tuple[str, ...], raw: bool) -> tuple[msgspec.Raw, ...]:
-    cells = (msgspec.Raw(csv_cell(one_line(text), raw=raw).encode()) for text in texts)
-    # The code of no text is -1.
-    return *cells, _EMPTY
+    """Write a table; texts that a spreadsheet would run as formulas are guarded unless `raw`."""
+    columns = dict(table.columns)
+    for name, column in table.columns.items():
+        if isinstance(column, Categorical):
+            texts = map(one_line, column.names)
+            columns[name] = replace(column, names=(*(texts if raw else map(guarded, texts)),))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.columns)
+        writer.writerows(Table(columns).rows())
 
 
 def manifest(
