@@ -105,7 +105,7 @@ class Documents:
         return Data(title, self.tables[name]["columns"], self.tables[name]["rows"], is_open)
 
 
-def data_of(name: str, records: Sequence[Record]) -> Data:
+def data_of(name: str, records: Sequence[Record], *, is_open: bool = False) -> Data:
     """Return records as a table; figures with intervals become three columns.
 
     Examples
@@ -124,7 +124,7 @@ def data_of(name: str, records: Sequence[Record]) -> Data:
             else:
                 row[key] = value
         flat.append(row)
-    return Data(name, [*flat[0]] if flat else [], [[*row.values()] for row in flat])
+    return Data(name, [*flat[0]] if flat else [], [[*row.values()] for row in flat], is_open)
 
 
 def _figure_cell(row: Record, name: str) -> Cell:
@@ -264,23 +264,18 @@ def reference_section(of: Documents) -> Section | None:
     found = of.part.get("reference")
     if found is None:
         return None
-    people = found["annotators"]
-    names = {"f1": "F1", "precision": "precision", "recall": "recall"}
-    chart = charts.named_intervals("Agreement with the reference", people, names)
-    caption = (
-        "F1, precision (how much of what the annotator drew is right) and recall (how much of the "
-        "reference was drawn), with their 95 % intervals"
-    )
     text = (
         f"{names_in_words([found['name']])[0]}: {found['n_images']:,} of its "
         f"{count(found['n_reference_images'], 'image')} were annotated; it has "
-        f"{count(found['n_annotations'], 'object')} there."
+        f"{count(found['n_annotations'], 'object')} there. Precision is how much of what the "
+        "annotator drew is right, recall how much of the reference was drawn."
     )
     if found["n_empty_images"]:
         empty = count(found["n_empty_images"], "image")
         text += f" {empty} of it have none: all that was drawn there is wrong."
+    people = found["annotators"]
     figures = [{key: row[key] for key in row if "offset" not in key} for row in people]
-    evidence = [Evidence([data_of("Reference", figures)], chart, caption)]
+    tables = [data_of("Reference", figures, is_open=True)]
     offsets = [
         {"name": row["name"], **{each["measure"]: each for each in row.get("rotated_offsets", ())}}
         | dict(zip(EDGES, row["offset_px"], strict=False))
@@ -288,8 +283,8 @@ def reference_section(of: Documents) -> Section | None:
     ]
     if any(len(row) > 1 for row in offsets):
         title = "Offsets against the reference (px, angles in °)"
-        evidence.append(Evidence([data_of(title, [row for row in offsets if len(row) > 1])]))
-    return Section("reference", "Against the reference", [text], evidence)
+        tables.append(data_of(title, [row for row in offsets if len(row) > 1]))
+    return Section("reference", "Against the reference", [text], [Evidence(tables)])
 
 
 def model_section(of: Documents) -> Section | None:
@@ -316,32 +311,29 @@ def repeats_section(of: Documents) -> Section | None:
     found = of.part.get("repeats")
     if found is None:
         return None
-    everyone, *people = found
+    everyone, *_ = found
     others = {row["name"]: row["f1"] for row in of.people}
     nothing = {"value": None, "interval": None}
-    figures = [
-        {"name": row["annotator"], "f1": row["f1"], "others": others.get(row["annotator"], nothing)}
-        for row in people
-    ]
-    names = {"f1": "F1 with themselves", "others": "F1 with the others"}
-    chart = charts.named_intervals("Agreement of annotators with themselves", figures, names)
-    named = [row | {"annotator": row["annotator"] or "all annotators"} for row in found]
-    caption = "How far annotators drew the same objects again, with the 95 % interval"
+    named = [
+        row | {"annotator": row["annotator"] or "all annotators",
+               "f1_with_others": others.get(row["annotator"], nothing)}
+        for row in found
+    ]  # fmt: skip
     text = (
         f"In {count(everyone['n_images'], 'image')} that were annotated again, F1 of annotators "
         f"with themselves is {figure_text(everyone['f1'])}. Who agrees with others less than with "
         "themselves understands the task differently; who does not agree with themselves is not "
         "sure about it."
     )
-    evidence = [Evidence([data_of("Annotators with themselves", named)], chart, caption)]
-    return Section("repeats", "The same images again", [text], evidence)
+    tables = [data_of("Annotators with themselves", named, is_open=True)]
+    return Section("repeats", "The same images again", [text], [Evidence(tables)])
 
 
 def time_section(of: Documents) -> Section | None:
     """Return speed, drift and fatigue of each annotator."""
-    if of.diagnosis is None or "work" not in of.diagnosis:
+    if not of.rows("work"):
         return None
-    everyone = of.diagnosis["work"][0]
+    everyone = of.rows("work")[0]
     worked = (
         f"Annotators worked {number(everyone['hours'], 1)} hours in "
         f"{count(everyone['n_sessions'], 'session')}. A change of F1 does not say why: images may "

@@ -104,7 +104,6 @@ class Key(msgspec.Struct, frozen=True):
     name: str
     color: str
     dashes: tuple[float, ...] = ()
-    is_dot: bool = False
 
 
 class Chart(msgspec.Struct, frozen=True, eq=False):
@@ -248,7 +247,10 @@ def _svg(chart: Chart, head: str) -> str:
         if isinstance(mark, Path):
             marks.append(_path([found.at(*point) for point in mark.points], mark))
         elif isinstance(mark, Dot):
-            marks.append(_dot(found.at(mark.x, mark.y), mark.color))
+            x, y = found.at(mark.x, mark.y)
+            marks.append(
+                f'<circle cx="{x:.6g}" cy="{y:.6g}" r="{_RADIUS:g}" {_paint(mark.color)}/>'
+            )
         else:
             marks.append(_text(found.at(mark.x, mark.y), mark))
     return "\n".join((start, *_axes(found), *marks, *_names(found), "</svg>"))
@@ -270,10 +272,6 @@ def _path(points: Sequence[Point], look: Path) -> str:
         more += f' stroke-dasharray="{" ".join(f"{look.width * each:g}" for each in look.dashes)}"'
     data = "L".join(f"{x:.6g} {y:.6g}" for x, y in points)
     return f'<path d="M{data}" {_paint(look.fill, look.color)}{more}/>'
-
-
-def _dot(at: Point, color: str) -> str:
-    return f'<circle cx="{at[0]:.6g}" cy="{at[1]:.6g}" r="{_RADIUS:g}" {_paint(color)}/>'
 
 
 def _text(at: Point, mark: Text, more: str = "") -> str:
@@ -336,8 +334,5 @@ def _names(found: Layout) -> Iterator[str]:
         row, column = divmod(place, found.keys_in_row)
         x = max(found.left - 4, 2.0) + column * found.key_width
         y = found.total_height - 9 - 13 * (n_rows - 1 - row)
-        if key.is_dot:
-            yield _dot((x + 10, y), key.color)
-        else:
-            yield _path([(x, y), (x + 20, y)], Path((), key.color, width=2, dashes=key.dashes))
+        yield _path([(x, y), (x + 20, y)], Path((), key.color, width=2, dashes=key.dashes))
         yield _text((x + 25, y), Text(0, 0, key.name))

@@ -41,15 +41,14 @@ _CIVIDIS = (
     "#c8b866", "#e5cf52", "#fee838",
 )  # fmt: skip
 _DASHED = (3.7, 1.6)
-_APART = 0.22
 _LINES = {"alpha": "alpha", "f1": "existence: F1", "class_alpha": "class: alpha"}
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """Figures with intervals, and the lowest accepted value."""
+    """A figure with its interval, and the lowest accepted value."""
 
     name: str
-    figures: Rows
+    figure: Record
     text: str
     lowest: float | None = None
 
@@ -65,7 +64,7 @@ def intervals(
         found = {"value": each.value if each.is_known else None, "interval": ends}
         name = each.name.strip()
         gate = lowest.get(name.partition(" ")[0])
-        rows.append(_Row(name, [found], figure_text(found), gate))
+        rows.append(_Row(name, found, figure_text(found), gate))
     return _of_rows("", rows, 30, most=1)
 
 
@@ -74,50 +73,22 @@ def category_intervals(categories: Rows) -> Chart:
     is_f1 = all(row["alpha"] is None for row in categories)
     figure, low, high = ("f1", "f1_low", "f1_high") if is_f1 else ("alpha", "low", "high")
     title = "F1 of categories" if is_f1 else "Alpha of categories"
-    named = [
-        {
-            "name": f"{short_name(row['category'])} ({row['n_annotations']:,})",
-            "value": {
-                "value": row[figure],
-                "interval": None if row[low] is None else (row[low], row[high]),
-            },
-        }
-        for row in sorted(categories, key=lambda row: -row["n_annotations"])
-    ]
-    legend = f"{'' if is_f1 else 'against all others; '}in brackets: annotations"
-    return named_intervals(title, named, {"value": title}, "categories", [legend])
-
-
-def named_intervals(
-    title: str,
-    named: Rows,
-    figures: Mapping[str, str],
-    noun: str = "annotators",
-    legend: Sequence[str] = (),
-) -> Chart:
-    """Draw figures of annotators, or what `noun` says, with their 95 % intervals, 30 at most."""
-    labels = {
-        key: label for key, label in figures.items()
-        if any(row[key]["value"] is not None for row in named)
-    }  # fmt: skip
-    known = [row for row in named if any(row[key]["value"] is not None for key in labels)]
+    known = [row for row in categories if row[figure] is not None]
     if not known:
         return nothing(title)
-    first = next(iter(labels))
-    known.sort(key=lambda row: (row[first]["value"] is None, row[first]["value"] or 0))
-    part = part_of(min(len(known), _MOST_ROWS), len(known), noun)
+    known.sort(key=lambda row: (row[figure], -row["n_annotations"]))
+    rows = []
+    for row in known[:_MOST_ROWS]:
+        interval = None if row[low] is None else (row[low], row[high])
+        shown = {"value": row[figure], "interval": interval}
+        name = f"{short_name(row['category'])} ({row['n_annotations']:,})"
+        rows.append(_Row(name, shown, figure_text(shown)))
+    part = part_of(len(rows), len(known), "categories")
     legend = (
-        *legend,
+        f"{'' if is_f1 else 'against all others; '}in brackets: annotations",
         part and f"{part}, lowest first",
-        "" if labels[first].lower() == title.lower() else f"numbers: {labels[first]}",
     )
-    rows = [
-        _Row(short_name(row["name"], 44), [row[key] for key in labels], figure_text(row[first]))
-        for row in known[:_MOST_ROWS]
-    ]
-    keys = [Key(label, SERIES[place], is_dot=True) for place, label in enumerate(labels.values())]
-    keys = keys if len(keys) > 1 else []
-    return _of_rows(title, rows, 10.1 + 7.2 * len(labels), legend, most=1, keys=keys)
+    return _of_rows(title, rows, 17.3, legend, most=1)
 
 
 def decomposition(rows: Rows) -> Chart:
@@ -135,7 +106,7 @@ def decomposition(rows: Rows) -> Chart:
         if row[gain] is not None and abs(row[gain]) >= 0.0005:
             change = f"{row[gain]:+,.3f}".replace("-", MINUS)
             text += f"\n{'F1' if gain == 'f1_gain' else 'alpha'} {change} if settled"
-        found.append(_Row(row["kind"], [figure], text))
+        found.append(_Row(row["kind"], figure, text))
     return _of_rows(
         title, found, 25, ["an object may have several kinds"], most=1,
         x_label="per cent of objects",
@@ -149,7 +120,7 @@ def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
     if not worst:
         return nothing(title)
     rows = [
-        _Row(short_name(row["file_name"]), [{"value": row["cost"], "interval": None}],
+        _Row(short_name(row["file_name"]), {"value": row["cost"], "interval": None},
              number(row[figure.lower()]))
         for row in worst
     ]  # fmt: skip
@@ -169,13 +140,13 @@ def _of_rows(
     legend: Sequence[str] = (),
     *,
     most: float = 0.0,
-    keys: Sequence[Key] = (),
     x_label: str = "",
 ) -> Chart:
     """Return dots with intervals for each row, the first at the top."""
     every = [
-        each for row in rows for figure in row.figures
-        for each in (row.lowest, figure["value"], *(figure["interval"] or ())) if each is not None
+        each for row in rows
+        for each in (row.lowest, row.figure["value"], *(row.figure["interval"] or ()))
+        if each is not None
     ]  # fmt: skip
     low, high = min([0.0, *every]), max([most, *every])
     margin = 0.05 * (high - low) or 0.05
@@ -185,21 +156,17 @@ def _of_rows(
         if row.lowest is not None:
             ends = [(row.lowest, place - 0.4), (row.lowest, place + 0.4)]
             marks.append(Path(ends, DIM, dashes=_DASHED))
-        n_figures = len(row.figures)
-        for index, figure in enumerate(row.figures):
-            value, at = figure["value"], place + _APART * (index - (n_figures - 1) / 2)
-            color = SERIES[index]
-            if figure["interval"] is not None:
-                line = [(end, at) for end in figure["interval"]]
-                width = 8 if n_figures == 1 else 3
-                marks.append(Path(line, color, width=width, opacity=0.4))
-            if value is not None:
-                marks.append(Dot(value, at, color))
+        value, interval = row.figure["value"], row.figure["interval"]
+        if interval is not None:
+            line = [(end, place) for end in interval]
+            marks.append(Path(line, SERIES[0], width=8, opacity=0.4))
+        if value is not None:
+            marks.append(Dot(value, place, SERIES[0]))
     names = [
         row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}" for row in rows
     ]
     return Chart(
-        title, marks, x, y, step * len(rows), legend=legend, rows=names, x_label=x_label, keys=keys,
+        title, marks, x, y, step * len(rows), legend=legend, rows=names, x_label=x_label,
         beside=[row.text for row in rows], grid="x",
     )  # fmt: skip
 
@@ -346,7 +313,7 @@ def offsets(rows: Rows) -> Chart:
         return nothing(title)
     figures = [json_figure(row, "offset_px") for row in known[:_MOST_ROWS]]
     found = [
-        _Row(f"{short_name(row['annotator'])}: {row['edge']}", [figure], figure_text(figure))
+        _Row(f"{short_name(row['annotator'])}: {row['edge']}", figure, figure_text(figure))
         for row, figure in zip(known, figures, strict=False)
     ]
     return _of_rows(title, found, 17.3, [part_of(len(found), len(known), "edges")])

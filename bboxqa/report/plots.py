@@ -139,10 +139,9 @@ def _draw_axes(ax: "Axes", found: Layout) -> None:
         ax.set_axisbelow(True)
     if chart.keys:
         handles = [
-            Line2D([], [], color=key.color, marker="o", linestyle="none") if key.is_dot
-            else Line2D([], [], color=key.color, linewidth=2, dashes=key.dashes or (None, None))
+            Line2D([], [], color=key.color, linewidth=2, dashes=key.dashes or (None, None))
             for key in chart.keys
-        ]  # fmt: skip
+        ]
         below = (38 if chart.x_label else 26) / chart.height
         ax.legend(handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL,
                   bbox_to_anchor=(0, -below), ncols=found.keys_in_row)  # fmt: skip

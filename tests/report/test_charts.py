@@ -28,7 +28,6 @@ from bboxqa.report.charts import (
     decomposition,
     image_costs,
     intervals,
-    named_intervals,
     offsets,
     pair_matrix,
     sensitivity,
@@ -129,23 +128,7 @@ def test_categories_come_lowest_first_and_at_most_30_are_drawn():
     assert dots(chart)[0] == (pytest.approx(1 / 1203), 0)
     assert len(dots(chart)) == 30
     assert "30 of 1,203 categories, lowest first" in chart.legend
-
-
-def test_annotators_come_lowest_first_with_the_first_figure_written():
-    def figure(value, *ends):
-        return {"value": value, "interval": [*ends] or None}
-
-    people = [
-        {"name": "ann", "f1": figure(0.9, 0.8, 0.95), "others": figure(None)},
-        {"name": "bob", "f1": figure(0.5), "others": figure(0.7)},
-        {"name": "cid", "f1": figure(None), "others": figure(None)},
-    ]
-    chart = named_intervals("F1", people, {"f1": "F1 with itself", "others": "F1 with others"})
-    assert chart.rows == ["bob", "ann"]
-    assert chart.beside == ["0.50", "0.90 [0.80, 0.95]"]
-    assert [key.name for key in chart.keys] == ["F1 with itself", "F1 with others"]
-    assert dots(chart) == [(0.5, -0.11), (0.7, 0.11), (0.9, 0.89)]
-    assert texts(named_intervals("F1", people[2:], {"f1": "F1"})) == ["there is nothing to compare"]
+    assert texts(category_intervals([category("a", f1=None)])) == ["there is nothing to compare"]
 
 
 def of_thresholds(**columns):
