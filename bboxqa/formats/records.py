@@ -22,6 +22,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.text import clean
 from bboxqa.formats.columns import Columns
+from bboxqa.formats.source import SourcePath
 from bboxqa.model.annotations import NO_CHOICES, Choices, Source
 from bboxqa.model.keypoints import Keypoints
 from bboxqa.model.masks import Segmentations
@@ -352,6 +353,15 @@ class AnnotationFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     have `apart`, the annotations without a box, and `repeats`, the places of annotations that are
     left out, by someone who had annotated the image before.
     """
+    path: SourcePath = SourcePath()
+    """What was read; `source.name` may have pseudonyms."""
+    person: str = ""
+    """The annotator, if the file is by one."""
+
+    @cached_property
+    def image_names(self) -> set[str]:
+        """The file names of the images."""
+        return {image.file_name for image in self.images if image.file_name}
 
     @cached_property
     def image_ids(self) -> IndexArray:

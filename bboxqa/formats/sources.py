@@ -21,7 +21,6 @@ from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco
 from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
-from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import (
     format_of,
     formats_of,
@@ -81,8 +80,6 @@ class Sources(msgspec.Struct):
     """Whether the user named the annotator of each file."""
     is_typed: bool = False
     """Whether the user gave several paths, so that each is by one person."""
-    tables: Sequence[AnnotationFile] = ()
-    """Files that are not measured, as they only list images and categories of results."""
 
 
 def sources_of(

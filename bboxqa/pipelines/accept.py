@@ -232,7 +232,7 @@ class _Original:
     def __init__(self, path: Path, listed: SentList, choices: Choices) -> None:
         kept: list[tuple[AnnotationFile, Attribution]] = []
 
-        def keep(_: object, files: Sequence[AnnotationFile], who: Attribution) -> None:
+        def keep(files: Sequence[AnnotationFile], who: Attribution) -> None:
             kept.extend((file, who) for file in files)
 
         document = document_of(path, choices) if path.is_file() else None

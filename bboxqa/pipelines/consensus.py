@@ -151,7 +151,7 @@ def consensus_of_files(
         if not {*chain.from_iterable(records)} <= {*_MERGED}:
             n_with.update(key for record in records for key, _ in said(record))
 
-    def check(paths: Any, files: Sequence[AnnotationFile], who: Any) -> None:
+    def check(files: Sequence[AnnotationFile], who: Any) -> None:
         for image in (each for file in files for each in file.images):
             named = {"file_name": image.file_name} if image.file_name else {}
             known.images.setdefault(image.label, {"id": image.id, **named})
@@ -159,7 +159,7 @@ def consensus_of_files(
             named = {key: v for key, v in msgspec.structs.asdict(each).items() if v is not None}
             known.categories.setdefault(clean(each.name), named)
         merged.add(who.key)
-        check_files(paths, files, who, boxes=True, choices=reading.choices)
+        check_files(files, who, boxes=True, choices=reading.choices)
 
     reading = replace(
         reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check,

@@ -203,17 +203,17 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
     if own_check is None and settings.checks:
         own_check = partial(check_files, boxes=not outlines, choices=reading.choices)
 
-    def check(paths: Sequence[Path], files: Sequence[AnnotationFile], who: Attribution) -> None:
+    def check(files: Sequence[AnnotationFile], who: Attribution) -> None:
         # The outlines of panoptic COCO are not read.
         if problems := [
-            f"{path}: is panoptic COCO, with the outlines of segments in PNG files, which are not "
-            f"read; similarity {similarity!r} compares outlines"
-            for path, file in zip(paths, files, strict=True)
+            f"{file.path}: is panoptic COCO, with the outlines of segments in PNG files, which are "
+            f"not read; similarity {similarity!r} compares outlines"
+            for file in files
             if file.records == "segments"
         ]:
             raise DatasetError(problems, "Compare boxes: --similarity bbox")
         if own_check is not None:
-            own_check(paths, files, who)
+            own_check(files, who)
 
     reading = replace(
         reading,

@@ -53,7 +53,6 @@ _POINTS = "--similarity keypoints compares key points, which need no bbox."
 
 
 def check_files(
-    paths: Sequence[Path],
     files: Sequence[AnnotationFile],
     attribution: Attribution,
     *,
@@ -66,8 +65,8 @@ def check_files(
     with the findings of all files. `boxes` says whether boxes are compared.
     """
     found: dict[Path, _Causes] = {}
-    for path, file, author in zip(paths, files, attribution.author, strict=True):
-        bbox, points = file.columns.bbox, file.columns.keypoints
+    for file, author in zip(files, attribution.author, strict=True):
+        path, bbox, points = file.path, file.columns.bbox, file.columns.keypoints
         if points is not None:
             # Only key points were drawn.
             bbox = np.where(points.are_extents(bbox)[:, None], np.nan, bbox)

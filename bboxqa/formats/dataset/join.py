@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,12 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray, distinct, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.core.text import alike, clean, count, first_few, in_natural_order, one_line
+from bboxqa.core.text import alike, clean, count, first_few, one_line
 from bboxqa.formats.dataset.merge import Joined, Rows, merge
 from bboxqa.formats.dataset.names import (
     join_advice,
     left_out_by,
     map_options,
-    names_of_images,
     renamed_categories,
     supercategories,
     variant_remark,
@@ -37,41 +35,27 @@ from bboxqa.formats.dataset.sessions import (
 from bboxqa.formats.document import apart_note, more_rows
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.raw_values import MAX_COORDINATE
-from bboxqa.formats.records import UNNAMED, AnnotationFile, ids_of
+from bboxqa.formats.records import AnnotationFile, ids_of
 from bboxqa.model.annotations import Dataset
 
 _SHOWN = 3
 _SIDES = f"0 or more, and at most {MAX_COORDINATE:g} px"
 
 
-def join(
-    files: Sequence[AnnotationFile],
-    paths: Sequence[Path],
-    attribution: Attribution,
-    reading: Reading,
-) -> Dataset:
+def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Reading) -> Dataset:
     """Join all files to one data set.
 
     Raises DatasetError with every reference to an unknown id, duplicate id, negative size,
     annotation by an annotator who was not asked, and contradiction between files. Annotations of
-    one image by one annotator in two files, or in two records, are a contradiction. `paths` are for
-    errors.
+    one image by one annotator in two files, or in two records, are a contradiction.
     """
     session_key, time_key = reading.session_key, reading.time_key
     sessions = None if session_key is None else read_sessions(files, attribution, session_key)
     seconds = None if time_key is None else read_times(files, time_key)
     files, joints = with_one_order(files)
-    names = tuple(in_natural_order(attribution.names))
-    images = tuple(sorted(set[str]().union(*(file.image_labels for file in files))))
-    joined = Joined(
-        files,
-        dict(zip(files, paths, strict=True)),
-        attribution,
-        {name: place for place, name in enumerate(images)},
-        {name: place for place, name in enumerate(names)},
-        np.zeros((len(images), 2), np.int32),
-    )
-    _add_tables(joined, are_named_alike=not reading.records)
+    joined = Joined.of(files, attribution)
+    _add_sizes(joined)
+    _compare_names(joined, are_named_alike=not reading.records)
     rows = _index(joined)
     of_files: dict[str, Sequence[Any] | None] = {"session": sessions and sessions[0]}
     for field, values in (of_files | {"seconds": seconds}).items():
@@ -80,7 +64,7 @@ def join(
             rows = replace(rows, **{field: np.concatenate([each[place] for each, place in used])})
     assigned, listed = _assign_all(joined, rows)
     again, are_kept = "", reading.records or reading.check is None
-    if not any(joined.origins) and (attribution.names != (UNNAMED,) or len(files) == 1):
+    if not any(joined.origins) and (not attribution.is_of_nobody or len(files) == 1):
         # Versions of one file contradict each other in many places; this error names the cause.
         again = repeated_work(joined, rows, is_kept=are_kept)
     if reading.asked == "all":
@@ -103,14 +87,14 @@ def join(
         notes += lacking_notes(rows.track, seconds or (), str(time_key))
     skeletons = [joints[name] for name in joined.categories] if joints else []
     data = Dataset(
-        image_names=images,
+        image_names=tuple(joined.images),
         image_size=joined.sizes,
         category_names=tuple(joined.categories),
         supercategories=supercategories(files, joined.categories),
-        annotator_names=names,
+        annotator_names=tuple(joined.annotators),
         annotations=merge(files, rows),
-        joint_names=tuple(each.numbered() for each in skeletons),
-        limbs=tuple(each.drawn() for each in skeletons),
+        joint_names=tuple(each.names for each in skeletons),
+        limbs=tuple(each.limbs for each in skeletons),
         tracks=tracks,
         assigned=assigned,
         attribution=attribution.way,
@@ -141,19 +125,15 @@ def _refuse(joined: Joined, *, has_pairs: bool) -> None:
             "Images may list who was asked under the key `annotators`. If all were: --asked all"
         )
         if len(files) > 1:
-            better = join_advice(names_of_images(files))
+            better = join_advice([file.image_names for file in files])
             better = better or "check that they are the same in all files."
             advice = f"Images are joined by file_name: {better}"
         raise NothingToCompareError([problem], advice)
 
 
-def _add_tables(joined: Joined, *, are_named_alike: bool) -> None:
-    """Add sizes of images, and sorted categories, of all files."""
-    files = joined.files
-    for file in files:
-        labels = file.image_labels
-        row = np.fromiter(map(joined.images.__getitem__, labels), np.int32, len(labels))
-        joined.of_record.append(row)
+def _add_sizes(joined: Joined) -> None:
+    """Add the sizes of images of all files."""
+    for file, row in zip(joined.files, joined.of_record, strict=True):
         # Comparisons with NaN are false.
         are_sides = np.logical_and(file.image_sizes >= 0, file.image_sizes <= MAX_COORDINATE)
         if len(bad := np.flatnonzero(~are_sides.all(axis=1))):
@@ -165,25 +145,27 @@ def _add_tables(joined: Joined, *, are_named_alike: bool) -> None:
         # The first size of an image counts.
         new = known[(joined.sizes[row[known]] == 0).all(axis=1)][::-1]
         joined.sizes[row[new]] = size[new]
-        nameless = [image.id for image in file.images if not image.file_name]
-        if nameless and len(files) > 1:
-            problem = f"image {nameless[0]} has no file_name; expected one, since "
-            joined.add(file, [f"{problem}images of several files are joined by it"])
         unequal = known[(joined.sizes[row[known]] != size[known]).any(axis=1)]
         if len(unequal):
             (width, height), before = size[unequal[0]], joined.sizes[row[unequal[0]]]
-            problem = f"image {labels[unequal[0]]!r}{more_rows(unequal)} is {width} × {height}; "
-            problem += f"another record of it says {before[0]} × {before[1]}"
+            problem = f"image {file.image_labels[unequal[0]]!r}{more_rows(unequal)} is {width} × "
+            problem += f"{height}; another record of it says {before[0]} × {before[1]}"
             joined.add(file, [problem], shared=True)
             joined.advice.append(
                 "Boxes of resized pictures cannot be compared: export all of the same pictures.\n"
                 f"Which size is right: bboxqa validate {typed_paths([file.source.name])} "
                 "--images DIR"
             )
-        joined.categories |= dict.fromkeys((clean(each.name) for each in file.categories), 0)
-    renamed: dict[str, str] = {}
-    is_compared = are_named_alike and len(files) > 1
-    for file, name, other, problem in renamed_categories(files) if is_compared else ():
+
+
+def _compare_names(joined: Joined, *, are_named_alike: bool) -> None:
+    """Add the problems of names by which images and categories are joined."""
+    files, renamed = joined.files, dict[str, str]()
+    for file in files if len(files) > 1 else ():
+        if nameless := [image.id for image in file.images if not image.file_name]:
+            problem = f"image {nameless[0]} has no file_name; expected one, since "
+            joined.add(file, [f"{problem}images of several files are joined by it"])
+    for file, name, other, problem in renamed_categories(files) if are_named_alike else ():
         joined.add(file, [problem], shared=True)
         renamed.setdefault(name, renamed.get(other, other))
     if renamed := {name: kept for name, kept in renamed.items() if name != kept}:
@@ -193,7 +175,6 @@ def _add_tables(joined: Joined, *, are_named_alike: bool) -> None:
         ("categories", (category.name for file in files for category in file.categories)),
     ):
         joined.add(files[0], (f"{noun} {each}" for each in alike(names)), shared=True)
-    joined.categories = {name: place for place, name in enumerate(sorted(joined.categories))}
 
 
 def _index(joined: Joined) -> Rows:
@@ -209,13 +190,9 @@ def _index(joined: Joined) -> Rows:
         usable = np.flatnonzero((image >= 0) & (category >= 0))
         names = (clean(each.name) for each in file.categories)
         of_category = np.array([joined.categories[name] for name in names], np.int32)
-        parts.append(
-            (
-                np.full(len(usable), place, np.int32), usable,
-                joined.of_record[place][image[usable]], of_category[category[usable]],
-                code[of.author[place][usable]],
-            )
-        )  # fmt: skip
+        of_image = joined.of_record[place][image[usable]]
+        number, who = np.full(len(usable), place, np.int32), code[of.author[place][usable]]
+        parts.append((number, usable, of_image, of_category[category[usable]], who))
     return Rows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -350,7 +327,7 @@ def left_out_category_notes(names: frozenset[str], n: int) -> Iterator[str]:
 
 def _headlines(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
     """Yield facts that may make results useless: few common images, names alike, machines."""
-    several = data.assigned.sum(1) >= 2
+    several, names = data.assigned.sum(1) >= 2, [file.image_names for file in files]
     if several.any():
         if groups := variants_of(data.annotator_names):
             shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each)))
@@ -359,7 +336,7 @@ def _headlines(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
                 "count as different people: bboxqa validate shows where (A001)"
             )
         are_few = (2 * data.assigned[several].sum(0) < data.assigned.sum(0)).any()
-        if len(files) > 1 and are_few and (advice := join_advice(names_of_images(files))):
+        if len(files) > 1 and are_few and (advice := join_advice(names)):
             n_joined = count(int(several.sum()), "image")
             yield f"only {n_joined} of {len(several):,} joined: {advice}"
         used = distinct(data.annotations.category).tolist()

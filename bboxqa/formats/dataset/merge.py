@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import AnnotationFile, FileColumns, RotatedColumns
 from bboxqa.model.annotations import OF_ANNOTATIONS, Annotations, join_outlines, times_of
@@ -21,26 +22,38 @@ class Joined(msgspec.Struct):
     """The tables of the data set to which files are added, and the problems found."""
 
     files: Sequence[AnnotationFile]
-    paths: dict[AnnotationFile, Path]
     attribution: Attribution
     images: dict[str, int]
     annotators: dict[str, int]
-    """The place of each image and annotator, by name."""
+    categories: dict[str, int]
+    """The place of each image, annotator and category, by name."""
     sizes: IntArray
     """(I, 2) int32. 0 where unknown."""
-    of_record: list[IntArray] = msgspec.field(default_factory=list)
+    of_record: list[IntArray]
     """By file, the image of each record, as an index."""
-    categories: dict[str, int] = msgspec.field(default_factory=dict)
     problems: list[str] = msgspec.field(default_factory=list)
     origins: list[Path | None] = msgspec.field(default_factory=list)
     advice: list[str] = msgspec.field(default_factory=list)
 
+    @classmethod
+    def of(cls, files: Sequence[AnnotationFile], attribution: Attribution) -> "Joined":
+        """Return the tables of files, with sizes that are not known yet."""
+        names = (
+            sorted(set[str]().union(*(file.image_labels for file in files))),
+            in_natural_order(attribution.names),
+            sorted({clean(each.name) for file in files for each in file.categories}),
+        )
+        image, who, category = ({n: place for place, n in enumerate(each)} for each in names)
+        records = ([image[label] for label in file.image_labels] for file in files)
+        of_record = [np.array(each, np.int32) for each in records]
+        sizes = np.zeros((len(image), 2), np.int32)
+        return cls(files, attribution, image, who, category, sizes, of_record)
+
     def add(self, file: AnnotationFile, problems: Iterable[str], *, shared: bool = False) -> None:
         """Add problems of a file; those that show only with other files are `shared`."""
-        before = len(self.problems)
-        self.problems += [f"{file.source.name}: {problem}" for problem in problems]
-        origin = None if shared else self.paths[file]
-        self.origins += [origin] * (len(self.problems) - before)
+        found = [f"{file.source.name}: {problem}" for problem in problems]
+        self.problems += found
+        self.origins += [None if shared else file.path] * len(found)
 
 
 class Rows(msgspec.Struct, frozen=True, eq=False):

@@ -39,13 +39,11 @@ def join_name(file_name: str, by: JoinBy) -> str:
     return name if by == "name" else _ROBOFLOW.sub("", _SUFFIX.sub("", name))
 
 
-def with_join_names(
-    files: Sequence[AnnotationFile], by: JoinBy, people: Sequence[str]
-) -> list[AnnotationFile]:
+def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[AnnotationFile]:
     """Return files whose images are named by the names that join them.
 
-    With "none", names begin with those of `people`, by file, so that no image is in two files.
-    Letters with marks have one spelling, that of the first file.
+    With "none", names begin with that of the person, so that no image is in two files. Letters with
+    marks have one spelling, that of the first file.
 
     Raises DatasetError, with the first examples, if two images of a file would get the same name.
     """
@@ -59,49 +57,39 @@ def with_join_names(
                     [f"{problem}the number of its task, whose data differ in the two files"],
                     "Say which key of the data has the image: --columns image=KEY",
                 )
-    problems, found = [], []
-    for file, who, names in zip(files, people, names_of_images(files), strict=False):
+    problems = []
+    names: list[dict[str, str]] = []
+    # macOS decomposes letters in names of files (Unicode form NFD). Both forms in a file may be two
+    # images.
+    doubled = set[str]()
+    for file in files:
+        new = {n: join_name(n, by) for n in sorted(file.image_names)}
         seen: dict[str, str] = {}
-        new = {n: f"{who}/{n}" if by == "none" else join_name(n, by) for n in sorted(names)}
         problems += [
             f"{file.source.name}: images {one_line(seen[key])!r} and {one_line(name)!r} have one "
             f"{by}, {one_line(key)!r}"
             for name, key in new.items()
             if seen.setdefault(key, name) != name
         ]
-        found.append(_renamed(file, new))
+        forms = Counter(normalize("NFC", key) for key in seen if not key.isascii())
+        doubled |= {form for form, n in forms.items() if n > 1}
+        names.append({n: f"{file.person}/{n}" for n in new} if by == "none" else new)
     if problems:
         other = "try --join name, or --join path." if by == "stem" else "use --join path."
         advice = f"Images cannot be joined by {by}; {other}"
         raise DatasetError(problems[:_SHOWN], advice, total=len(problems))
-    # macOS decomposes letters in names of files (Unicode form NFD). Both forms in a file may be two
-    # images.
-    forms = [
-        {name: normalize("NFC", name) for name in names if not name.isascii()}
-        for names in names_of_images(found)
-    ]
-    doubled = {form for each in forms for form, n in Counter(each.values()).items() if n > 1}
-    first: dict[str, str] = {}
-    return [
-        _renamed(file, {n: first.setdefault(f, n) for n, f in of.items() if f not in doubled})
-        for file, of in zip(found, forms, strict=True)
-    ]
-
-
-def _renamed(file: AnnotationFile, new: Mapping[str, str]) -> AnnotationFile:
-    if all(name == other for name, other in new.items()):
-        return file
-    images = [
-        replace(image, file_name=new.get(image.file_name, image.file_name))
-        if image.file_name else image
-        for image in file.images
-    ]  # fmt: skip
-    return replace(file, images=images)
-
-
-def names_of_images(files: Sequence[AnnotationFile]) -> list[set[str]]:
-    """Return the file names of the images of each file."""
-    return [{image.file_name for image in file.images if image.file_name} for file in files]
+    spelled: dict[str, str] = {}
+    found = list[AnnotationFile]()
+    for file, new in zip(files, names, strict=True):
+        for name, key in new.items():
+            form = key if key.isascii() else normalize("NFC", key)
+            new[name] = key if form in doubled else spelled.setdefault(form, key)
+        found.append(file)
+        if any(name != key for name, key in new.items()):
+            images = [replace(e, file_name=new[e.file_name]) if e.file_name else e
+                      for e in file.images]  # fmt: skip
+            found[-1] = replace(file, images=images)
+    return found
 
 
 def join_advice(names: Sequence[set[str]]) -> str:
@@ -251,29 +239,16 @@ def left_out_by(category_map: Mapping[str, str]) -> frozenset[str]:
     return names
 
 
-_Names = tuple[str, ...]
-_Limbs = tuple[tuple[int, int], ...]
-
-
 class Joints(msgspec.Struct):
     """The joints of a category of all files."""
 
     source: str
-    names: _Names = ()
-    limbs: _Limbs = ()
+    names: tuple[str, ...] = ()
+    """The names of joints, numbers where there are none; () if none was drawn."""
+    limbs: tuple[tuple[int, int], ...] = ()
+    """The lines of the first skeleton, or else those of COCO's person."""
     most: int = 0
     """The largest number of joints of an annotation."""
-
-    def numbered(self) -> _Names:
-        """Return the names of joints, numbers where there are none; () if none was drawn."""
-        missing = range(len(self.names) + 1, self.most + 1)
-        return (*self.names, *map(str, missing)) if self.most else ()
-
-    def drawn(self) -> _Limbs:
-        """Return the lines of the first skeleton, or else those of COCO's person."""
-        names = self.numbered()
-        are_there = bool(self.limbs) and max(map(max, self.limbs)) < len(names)
-        return self.limbs if are_there else limbs_of(names)
 
 
 def with_one_order(
@@ -284,16 +259,16 @@ def with_one_order(
     Joints that an annotation omits are not labelled. Raises DatasetError if each of two files has a
     name that the other does not have, since these may be two names of one joint.
     """
-    if all(file.columns.keypoints is None for file in files):
+    points = [file.columns.keypoints for file in files]
+    if all(each is None for each in points):
         return [*files], {}
     known: dict[str, Joints] = {}
     problems = []
-    for file in files:
-        keypoints = file.columns.keypoints
-        if keypoints is None:
+    for file, of in zip(files, points, strict=True):
+        if of is None:
             continue
         most = np.zeros(len(file.categories) + 1, np.int64)
-        np.maximum.at(most, _category_rows(file), keypoints.stop - keypoints.start)
+        np.maximum.at(most, _category_rows(file), of.stop - of.start)
         for category, n_joints in zip(file.categories, most.tolist(), strict=False):
             name, own = clean(category.name), _names_of(category)
             joints = known.setdefault(name, Joints(file.source.name))
@@ -312,17 +287,24 @@ def with_one_order(
                 joints.limbs = tuple((place[a], place[b]) for a, b in limbs) if own else limbs
     if problems:
         raise DatasetError(problems, "Give the key points the same names in all files.")
+    for joints in known.values():
+        numbers = map(str, range(len(joints.names) + 1, joints.most + 1))
+        joints.names = (*joints.names, *numbers) if joints.most else ()
+        if not joints.limbs or max(map(max, joints.limbs)) >= len(joints.names):
+            joints.limbs = limbs_of(joints.names)
     # The number of joints of each annotation, with those that it omits.
-    lengths: list[IndexArray] = []
-    for file in files:
-        named = [len(known[clean(each.name)].numbered()) for each in file.categories]
-        expected, points = np.array([*named, 0])[_category_rows(file)], file.columns.keypoints
-        none = np.zeros(0, np.int64)
-        lengths.append(none if points is None else np.maximum(points.stop - points.start, expected))
+    lengths = [
+        np.zeros(0, np.int64) if of is None else np.maximum(
+            of.stop - of.start,
+            np.array([*(len(known[clean(each.name)].names) for each in file.categories), 0])[
+                _category_rows(file)
+            ],
+        )
+        for file, of in zip(files, points, strict=True)
+    ]  # fmt: skip
     # A few names of a category may stand for very many omitted joints.
     n_points = sum(int(each.sum()) for each in lengths)
-    drawn = (file.columns.keypoints for file in files)
-    limit = most_joints(sum(len(each.xy) for each in drawn if each is not None))
+    limit = most_joints(sum(len(each.xy) for each in points if each is not None))
     if n_points > limit:
         found = f"key points with all joints that their categories name are {n_points:,} points"
         raise DatasetError(
@@ -338,12 +320,10 @@ def _category_rows(file: AnnotationFile) -> IndexArray:
     return find(ids_of(file.categories), file.columns.category_id)
 
 
-def _places(own: _Names, order: _Names) -> list[int]:
+def _places(own: Sequence[str], order: Sequence[str]) -> list[int]:
     """Return the places of names in an order; the first of two equal names counts."""
-    if order[: len(own)] == own:
-        return [*range(len(own))]
     places = {name: number for number, name in reversed([*enumerate(order)])}
-    return [places[name] for name in own]
+    return [*range(len(own))] if order[: len(own)] == own else [places[name] for name in own]
 
 
 def _ordered(
@@ -352,43 +332,36 @@ def _ordered(
     """Return a file whose annotations have all joints of their category, in their order."""
     if file.columns.keypoints is None:
         return file
-    joints = [known[clean(category.name)] for category in file.categories]
-    own = [_names_of(category) for category in file.categories]
-    places = [_places(names, of.names) for names, of in zip(own, joints, strict=True)]
-    categories = [
-        Category(
-            each.id, each.name, each.supercategory, [*of.names],
-            [[place[a] + 1, place[b] + 1] for a, b in skeleton_of(each)],
-        )
-        if place != [*range(len(place))] else each
-        for each, of, place in zip(file.categories, joints, places, strict=True)
-    ]  # fmt: skip
     points, rows = file.columns.keypoints.packed(), _category_rows(file)
+    categories = [*file.categories]
     held = points.stop - points.start
-    stop = np.cumsum(n_joints)
-    start = stop - n_joints
     row = np.repeat(np.arange(len(held)), held)
     to = np.arange(len(row)) - points.start[row]
-    n_named = np.array([*map(len, places), 0])
-    moved = np.flatnonzero((held <= n_named[rows])[row])
-    first = np.cumsum(n_named) - n_named
-    table = np.array([place for each in places for place in each], np.int64)
-    to[moved] = table[first[rows[row[moved]]] + to[moved]]
-    xy, visibility = np.zeros((n_joints.sum(), 2)), np.zeros(n_joints.sum(), np.uint8)
+    for number, each in enumerate(file.categories):
+        own, order = _names_of(each), known[clean(each.name)].names
+        if order and order[: len(own)] != own:
+            place = _places(own, order)
+            moved = np.flatnonzero(((rows == number) & (held <= len(own)))[row])
+            to[moved] = np.array(place)[to[moved]]
+            limbs = [[place[a] + 1, place[b] + 1] for a, b in skeleton_of(each)]
+            categories[number] = replace(each, keypoints=[*order], skeleton=limbs)
+    stop = np.cumsum(n_joints)
+    start = stop - n_joints
     to += start[row]
+    xy, visibility = np.zeros((n_joints.sum(), 2)), np.zeros(n_joints.sum(), np.uint8)
     xy[to], visibility[to] = points.xy, points.visibility
     points = replace(points, xy=xy, visibility=visibility, start=start, stop=stop)
     return replace(file, categories=categories, columns=replace(file.columns, keypoints=points))
 
 
-def _names_of(category: Category) -> _Names:
+def _names_of(category: Category) -> tuple[str, ...]:
     names = category.keypoints
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return ()
     return tuple(map(clean, names))
 
 
-def skeleton_of(category: Category) -> _Limbs:
+def skeleton_of(category: Category) -> tuple[tuple[int, int], ...]:
     """Return the pairs of joint indices that a skeleton connects; empty if it is not as in COCO.
 
     Examples

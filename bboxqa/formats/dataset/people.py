@@ -2,17 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from bboxqa.core.arrays import IntArray, find
+from bboxqa.core.arrays import IntArray, component_of_each, find
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, count, first_few, one_line
-from bboxqa.formats.dataset.names import join_advice, names_of_images
-from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.dataset.names import join_advice
+from bboxqa.formats.dataset.reading import FILE, Reading
 from bboxqa.formats.document import apart_advice, apart_note, more_rows
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import (
@@ -26,7 +26,6 @@ from bboxqa.formats.records import (
     ids_of,
 )
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import Sources
 from bboxqa.model.annotations import Choices
 from bboxqa.model.table import ShownIds
@@ -60,6 +59,11 @@ class Attribution(msgspec.Struct, frozen=True, eq=False):
     key: str = ""
     """The key on annotations that names annotators; "" for other ways."""
 
+    @property
+    def is_of_nobody(self) -> bool:
+        """Whether the files name nobody."""
+        return self.names == (UNNAMED,)
+
 
 def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
     """Return the annotator of each annotation.
@@ -67,12 +71,12 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     Raises DatasetError if annotators are named in part, or fewer than `min_annotators` are found,
     and ConfigError if the way is unknown.
     """
-    way = reading.attribution
+    way, is_one_enough = reading.attribution, reading.min_annotators == 1
     if way is not None and way not in WAYS:
         raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")
     if sources.is_named and way not in (None, "files"):
         raise ConfigError(f"named files are one annotator each, not {way!r}")
-    if reading.min_annotators > 1 and not any(len(file.columns.id) for file in files):
+    if not is_one_enough and not any(len(file.columns.id) for file in files):
         raise _nothing_to_compare(files)
     if sources.is_named:
         return _by_file(files, sources, reading)
@@ -81,24 +85,22 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     found: list[Attribution] = []
     if way in (None, "annotator-key"):
         found += _by_key(files, reading, chosen=way is not None)
-    named = [each for each in found if each.names != (UNNAMED,)]
-    if way == "image-records" or (way is None and not named):
+    if way == "image-records" or (way is None and all(each.is_of_nobody for each in found)):
         found += _by_records(files, chosen=way is not None)
-    several = next((each for each in found if len(each.names) > 1), None)
-    if several is not None:
-        return several
+    if several := [each for each in found if len(each.names) > 1]:
+        return several[0]
     # The field of a tool counts even where it names one person.
     is_own = all(file.named_by for file in files)
-    of_tool = [each for each in named if is_own and each.key == ANNOTATOR_KEYS[0]]
-    is_asked = way == "files" or (way is None and not of_tool)
-    are_several, is_one_enough = len({*sources.names}) > 1, reading.min_annotators == 1
-    if (way == "files" and is_one_enough) or (
-        is_asked and are_several and _are_people(files, sources, reading)
-    ):
-        return _by_file(files, sources, reading)
-    if is_one_enough and (found or way is None):
-        if found:
-            return [*of_tool, *found][0]
+    of_tool = [e for e in found if is_own and e.key == ANNOTATOR_KEYS[0] and not e.is_of_nobody]
+    if way == "files" or (way is None and not of_tool):
+        are_several = len({file.person for file in files}) > 1
+        if (way == "files" and is_one_enough) or (
+            are_several and _are_people(files, sources, reading)
+        ):
+            return _by_file(files, sources, reading)
+    if is_one_enough and found:
+        return [*of_tool, *found][0]
+    if is_one_enough and way is None:
         authors = [np.zeros(len(file.columns.id), np.int32) for file in files]
         asked: list[_Asked] = [[(UNNAMED,)] * len(file.images) for file in files]
         return Attribution("", authors, asked, (UNNAMED,))
@@ -110,9 +112,9 @@ def _are_people(files: Sequence[AnnotationFile], sources: Sources, reading: Read
     by = reading.by_files
     if reading.attribution == "files" or reading.min_annotators > 1 or by == "all":
         return True
-    is_once = not _shared_image(files, sources.names) or reading.session_key == "file"
+    is_once = not _shared_image(files) or reading.session_key == FILE
     is_asked = by == "any" or (by == "typed" and sources.is_typed)
-    return is_asked and is_once and len(_groups(files, sources.names)) == 1
+    return is_asked and is_once and len(_groups(files)) == 1
 
 
 def _by_key(
@@ -122,25 +124,25 @@ def _by_key(
     keys = ANNOTATOR_KEYS if reading.annotator_key is None else (reading.annotator_key,)
     # The field of a tool counts even where it names one person.
     is_own = all(file.named_by for file in files)
+    tables = [[key] * len(files) for key in keys]
     own = [next((key for key in keys if _names_in(file, key)), "") for file in files]
-    is_common = any(all(_names_in(file, key) for file in files) for key in keys)
     # Where no key names people in all files, but each file has one, these together are the last.
-    is_mixed = not is_common and all(own)
+    is_mixed = all(own) and not any(all(map(_names_in, files, each)) for each in tables)
     result = []
-    for of_files in (*([key] * len(files) for key in keys), *([own] if is_mixed else [])):
+    for of_files in [*tables, *[own] * is_mixed]:
         pairs = [*zip(files, of_files, strict=True)]
         authors = [file.columns.authors[key] for file, key in pairs]
         names = tuple(sorted({name for author in authors for name in author.names}))
         if not names:
             continue
         # Users have never seen the keys of translated formats.
-        own_ways = (file.named_by if key == ANNOTATOR_KEYS[0] else "" for file, key in pairs)
-        ways = zip(own_ways, of_files, strict=True)
-        way = " and ".join({each or f"the key {key!r} on annotations": None for each, key in ways})
+        ways = dict.fromkeys(
+            (key == ANNOTATOR_KEYS[0] and file.named_by) or f"the key {key!r} on annotations"
+            for file, key in pairs
+        )
+        way = " and ".join(ways)
         lacking = [] if chosen else [file for file, key in pairs if not _names_in(file, key)]
-        if lacking and is_own and reading.min_annotators == 1:
-            names = tuple(dict.fromkeys((*names, UNNAMED)))
-        elif lacking:
+        if lacking and not (is_own and reading.min_annotators == 1):
             if len({*names} - {UNNAMED}) >= (1 if is_own else 2) and not is_mixed:
                 problem = (
                     f"{listed_files(lacking)}: nobody is named, while {way} names "
@@ -149,6 +151,7 @@ def _by_key(
                 )
                 raise DatasetError([problem], f"{_lines(files)}\n{_NEVERTHELESS}")
             continue
+        names = tuple(dict.fromkeys((*names, *[UNNAMED] * bool(lacking))))
         number = {name: place for place, name in enumerate(names)}
         nobody = number[UNNAMED] if lacking else -1
         if len(names) > 1 < reading.min_annotators:
@@ -174,18 +177,15 @@ def _by_key(
 
 def _asked_in(images: Sequence[Image]) -> _Asked:
     """Return who was asked about each image: the names in a list, or the keys of an object."""
-    # Most images have the same list, so each distinct list is converted once.
-    names_of: dict[str, tuple[str, ...]] = {}
+    # Most images have the same list, so each distinct list is converted once. Some tools write an
+    # empty list on every image, which says nothing.
+    names_of: dict[str, tuple[str, ...] | None] = {}
     result: _Asked = []
     for image in images:
-        # Some tools write an empty list on every image, which says nothing.
-        value = image.rater_list or image.annotators
-        if not value:
-            result.append(None)
-            continue
+        value = image.rater_list or image.annotators or ()
         text = repr(value)
         if text not in names_of:
-            names_of[text] = tuple(sorted({annotator_name(name) for name in value}))
+            names_of[text] = tuple(sorted({annotator_name(name) for name in value})) or None
         result.append(names_of[text])
     return result
 
@@ -227,19 +227,20 @@ def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attrib
 def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
     """Attribute each file to one annotator."""
     is_chosen = sources.is_named or reading.attribution == "files"
-    groups = _groups(files, sources.names)
+    is_checked, are_sessions = reading.min_annotators > 1, reading.session_key == FILE
+    groups = _groups(files)
     # Images without a name are refused later.
     are_named = all(image.file_name for file in files for image in file.images)
-    if not is_chosen and reading.min_annotators > 1 and len(groups) > 1 and are_named:
+    if not is_chosen and is_checked and len(groups) > 1 and are_named:
         shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each[:_SHOWN])))
         problem = (
             f"{listed_files(files)}: nobody is named in the files, and as people they fall into "
             f"{len(groups):,} groups that share no image: {shown}"
         )
-        joining = join_advice(names_of_images(files))
+        joining = join_advice([file.image_names for file in files])
         advice = [f"Images are joined by file_name: {joining}"] if joining else []
         raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
-    if reading.session_key != "file" and (shared := _shared_image(files, sources.names)):
+    if not are_sessions and (shared := _shared_image(files)):
         name, image, first, second = map(one_line, shared)
         problem = f"annotator {name!r}: image {image!r} is in {first} and in {second}"
         again = "If a person annotated the images again and each file is a session:"
@@ -247,54 +248,49 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
             [f"{problem}; expected one file, or files about different images"],
             f"{_lines(files)}\n{again} --session-key file",
         )
-    if not (sources.is_named or sources.is_typed) and (is_chosen or reading.min_annotators > 1):
-        _refuse_equal(files, sources.names, reading.choices)
-    names = tuple(sorted({*sources.names}))
-    pairs = [*zip(files, sources.names, strict=True)]
-    authors = [np.full(len(f.columns.id), names.index(name), np.int32) for f, name in pairs]
-    asked: list[_Asked] = [[(name,)] * len(file.images) for file, name in pairs]
+    if not (sources.is_named or sources.is_typed) and (is_chosen or is_checked):
+        _refuse_equal(files, reading.choices)
+    names = tuple(sorted({file.person for file in files}))
+    authors = [np.full(len(f.columns.id), names.index(f.person), np.int32) for f in files]
+    asked: list[_Asked] = [[(file.person,)] * len(file.images) for file in files]
+    is_one_each = len(names) == len(files)
     way = "one folder per annotator"
-    are_folders = all(each.is_folder and not each.is_file() for each in sources.files)
-    if len(names) == len(pairs) and not are_folders:
+    if is_one_each and not all(f.path.is_folder and not f.path.is_file() for f in files):
         way = "one file per annotator"
-    elif len(names) < len(pairs) and reading.session_key == "file":
+    elif not is_one_each and are_sessions:
         way = "several files per annotator, each a session"
     return Attribution(way, authors, asked, names, of_files=names != (UNNAMED,))
 
 
-def _groups(files: Sequence[AnnotationFile], names: Sequence[str]) -> list[list[str]]:
+def _groups(files: Sequence[AnnotationFile]) -> list[list[str]]:
     """Return the people in groups that share images, directly or by others."""
-    leader = {name: name for name in names}
-
-    def first(name: str) -> str:
-        while leader[name] != name:
-            name = leader[name]
-        return name
-
-    seen: dict[str, str] = {}
-    for images, name in zip(names_of_images(files), names, strict=True):
-        for image in images:
-            leader[first(seen.setdefault(image, name))] = first(name)
-    groups: dict[str, list[str]] = {}
-    for name in leader:
-        groups.setdefault(first(name), []).append(name)
-    return [*groups.values()]
+    people: dict[str, int] = {}
+    first: dict[str, int] = {}
+    pairs = []
+    for file in files:
+        place = people.setdefault(file.person, len(people))
+        pairs += [(first.setdefault(image, place), place) for image in file.image_names]
+    group = component_of_each(len(people), *np.array(pairs, np.int64).reshape(-1, 2).T)
+    result: dict[int, list[str]] = {}
+    for name, each in zip(people, group.tolist(), strict=True):
+        result.setdefault(each, []).append(name)
+    return [*result.values()]
 
 
-def _shared_image(files: Sequence[AnnotationFile], names: Sequence[str]) -> tuple[str, ...]:
+def _shared_image(files: Sequence[AnnotationFile]) -> tuple[str, ...]:
     """Return the first person with an image in two files, the image, and these; () for none."""
     seen: dict[tuple[str, str], str] = {}
-    for file, images, name in zip(files, names_of_images(files), names, strict=True):
-        for image in sorted(images):
-            other = seen.setdefault((name, image), file.source.name)
+    for file in files:
+        for image in sorted(file.image_names):
+            other = seen.setdefault((file.person, image), file.source.name)
             if other != file.source.name:
-                return name, image, other, file.source.name
+                return file.person, image, other, file.source.name
     return ()
 
 
 def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
     """Refuse files that name nobody and have images of equal names, which may be others."""
-    if shared := _shared_image(files, [UNNAMED] * len(files)):
+    if shared := _shared_image([replace(file, person=UNNAMED) for file in files]):
         _, image, first, second = map(one_line, shared)
         problem = f"{first} and {second}: both have an image {image!r}"
         raise DatasetError(
@@ -305,34 +301,31 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
         )
 
 
-def _refuse_equal(files: Sequence[AnnotationFile], names: Sequence[str], choices: Choices) -> None:
+def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:
     """Refuse two people of one folder whose annotations are equal."""
-    seen: dict[str, int] = {}
-    for place, file in enumerate(files):
+    seen: dict[str, AnnotationFile] = {}
+    for file in files:
         columns = file.columns
-        if not len(columns.id):
-            continue
         images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
         labels = np.array([*(clean(each.name) for each in file.categories), ""])
         image = images[find(file.image_ids, columns.image_id)].tolist()
         label = labels[find(ids_of(file.categories), columns.category_id)].tolist()
         box = (np.round(columns.bbox, 2) + 0.0).tolist()
-        other = seen.setdefault(repr(sorted(zip(image, label, box, strict=True))), place)
-        is_other = names[other] != names[place]
-        if is_other and _outlines(files[other], choices) == _outlines(file, choices):
-            first, second = (one_line(files[each].source.name) for each in (other, place))
+        drawn = sorted(zip(image, label, box, strict=True))
+        other = seen.setdefault(repr(drawn), file) if drawn else file
+        if other.person != file.person and _outlines(other, choices) == _outlines(file, choices):
+            first, second = (one_line(each.source.name) for each in (other, file))
             problem = f"{first} and {second}: have the same annotations; expected other ones"
             raise NothingToCompareError([problem], f"Name one of them only.\n{_lines(files)}")
 
 
-def _outlines(file: AnnotationFile, choices: Choices) -> tuple[bytes, ...]:
+def _outlines(file: AnnotationFile, choices: Choices) -> list[bytes]:
     """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
     settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
-    path = SourcePath(file.source.name)
-    columns = format_of(path, choices).read(path, settings).columns
+    columns = format_of(file.path, choices).read(file.path, settings).columns
     outlines, points = columns.segmentation, columns.keypoints
-    found = () if outlines is None else (outlines.xy.tobytes(), outlines.counts.tobytes())
-    return (*found, b"" if points is None else points.xy.tobytes())
+    found = [] if outlines is None else [outlines.xy.tobytes(), outlines.counts.tobytes()]
+    return [*found, b"" if points is None else points.xy.tobytes()]
 
 
 def _lines(files: Sequence[AnnotationFile]) -> str:
@@ -349,13 +342,13 @@ def _nothing_found(
     files: Sequence[AnnotationFile], found: Sequence[Attribution], reading: Reading
 ) -> NothingToCompareError:
     """Return an error for files by fewer than two annotators, with how to name them."""
-    named = [each for each in found if each.names != (UNNAMED,)]
+    named = [each for each in found if not each.is_of_nobody]
     problem = "no annotator is named in the files"
     if named:
         problem = f"one annotator only, {named[0].names[0]!r}, by {named[0].way}"
     elif reading.annotator_key is not None and not found:
         problem = f"no annotation has the key {reading.annotator_key!r}"
-    end, by = Path(files[0].source.name).suffix, f"{files[0].named_by} in the export"
+    end, by = files[0].path.suffix, f"{files[0].named_by} in the export"
     if not files[0].title:
         by = (
             f"a key on annotations\n({', '.join(ANNOTATOR_KEYS)}, or --annotator-key KEY),\n"

@@ -18,15 +18,11 @@ from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import read_results
 from bboxqa.formats.dataset.join import join
-from bboxqa.formats.dataset.names import (
-    left_out_by,
-    with_category_map,
-    with_join_names,
-)
+from bboxqa.formats.dataset.names import left_out_by, with_category_map, with_join_names
 from bboxqa.formats.dataset.people import Attribution, attribute, refuse_equal_names
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
 from bboxqa.formats.dataset.sessions import NO_SESSIONS
-from bboxqa.formats.records import UNNAMED, AnnotationFile, ReadSettings, id_number
+from bboxqa.formats.records import AnnotationFile, id_number
 from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import (
@@ -61,39 +57,35 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         are_people=are_files or may_be_people,
         choices=reading.choices,
     )
-    if reading.pseudonyms is not None:
+    hide, key = hider({}), reading.pseudonyms
+    if key is not None:
         sources.notes = without_files(sources.notes)
     refuse_repeated_files(sources.files)
-    has_lists = any(is_results_list(each, reading.choices) for each in sources.files)
     try:
-        read = _read_all(sources.files, replace(reading.settings(), tables=has_lists))
-        if sources.is_named:
-            pairs = zip(read, sources.names, strict=True)
-            read = [replace(f, source=replace(f.source, annotator=name)) for f, name in pairs]
-        read, found, of_results = _with_results(read, sources, reading)
-        read = with_join_names(read, reading.join_by, found.names)
+        files, tables, of_results = _with_results(_read_all(sources, reading), sources, reading)
+        files = with_join_names(files, reading.join_by)
         unused: dict[str, str] = {}
         if reading.category_map:
-            read, unused = with_category_map(read, reading.category_map)
-        attributed, hide = _attribution_of(read, found, reading), hider({})
-        if reading.pseudonyms is not None:
-            attributed, hide = _pseudonymous(attributed, found, reading, reading.pseudonyms)
-            read = [_renamed(each, hide) for each in read]
-        if reading.refuse_equal and reading.join_by == "path" and attributed.names == (UNNAMED,):
-            refuse_equal_names(read)
+            files, unused = with_category_map(files, reading.category_map)
+        attribution = _attribution_of(files, sources, reading)
+        if key is not None:
+            attribution, hide = _pseudonymous(attribution, sources, reading, key)
+            files, tables = ([_renamed(each, hide) for each in of] for of in (files, tables))
+        if reading.refuse_equal and reading.join_by == "path" and attribution.is_of_nobody:
+            refuse_equal_names(files)
         if reading.check is not None:
-            reading.check(found.files, read, attributed)
-        data = join(read, found.files, attributed, reading)
+            reading.check(files, attribution)
+        data = join(files, attribution, reading)
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         raise error.with_advice(sources.notes) from None
     return replace(
         data,
-        notes=tuple(hide([*found.notes, *data.notes, *unused.values(), *of_results])),
+        notes=tuple(hide([*sources.notes, *data.notes, *unused.values(), *of_results])),
         map_notes=unused,
-        left_out=tuple(hide(found.notes)),
-        sources=(*data.sources, *(_renamed(each, hide).source for each in found.tables)),
-        is_pseudonymous=reading.pseudonyms is not None,
+        left_out=tuple(hide(sources.notes)),
+        sources=(*data.sources, *(each.source for each in tables)),
+        is_pseudonymous=key is not None,
     )
 
 
@@ -101,12 +93,12 @@ def _pseudonymous(
     found: Attribution, sources: Sources, reading: Reading, key: Path
 ) -> tuple[Attribution, Callable[[Any], Any]]:
     """Return annotators by their pseudonyms, and a function that replaces names in texts."""
-    kept, files = {each for each in found.names if is_split(each)}, sources.files
+    kept = {each for each in found.names if is_split(each)}
     if reading.predictions is not None:
-        kept, files = kept | {reading.predictions.annotator}, files[:-1]
+        kept.add(reading.predictions.annotator)
     # Files that name nobody may be named after people.
-    is_by_name = (found.of_files or found.names == (UNNAMED,)) and not sources.is_named
-    others = people_in_paths(files) if is_by_name else set[str]()
+    is_by_name = (found.of_files or found.is_of_nobody) and not sources.is_named
+    others = people_in_paths(sources.files) if is_by_name else set[str]()
     given = pseudonyms_of(key, {*found.names, *others} - kept)
     hide = hider(given)
     new = {name: name if name in kept else given.get(name, name) for name in found.names}
@@ -126,16 +118,24 @@ def _renamed(file: AnnotationFile, hide: Callable[[Any], Any]) -> AnnotationFile
     return replace(file, source=source, own_ids=places)
 
 
-def _read_all(files: Sequence[SourcePath], options: ReadSettings) -> list[AnnotationFile]:
+def _read_all(sources: Sources, reading: Reading) -> list[AnnotationFile]:
     """Read all files, or raise the problems of all of them."""
+    files, choices = sources.files, reading.choices
     check_free_memory(sum(each.size for each in files), str(files[0]), len(files) - 1)
+    options = replace(
+        reading.settings(),
+        digest=reading.digest or len(files) > 1,
+        tables=any(is_results_list(each, choices) for each in files),
+    )
     errors, read = list[DatasetError](), []
-    for file in files:
+    for file, name in zip(files, sources.names, strict=True):
         try:
-            of_file = replace(options, digest=options.digest or len(files) > 1)
-            read.append(format_of(file, options.choices).read(file, of_file))
+            found = format_of(file, choices).read(file, options)
         except DatasetError as error:
             errors.append(error)
+            continue
+        source = replace(found.source, annotator=name) if sources.is_named else found.source
+        read.append(replace(found, source=source, path=file, person=name))
     if len(errors) == len(files) == 1:
         raise errors[0]
     if errors:
@@ -149,52 +149,47 @@ def _read_all(files: Sequence[SourcePath], options: ReadSettings) -> list[Annota
 
 def _with_results(
     read: Sequence[AnnotationFile], sources: Sources, reading: Reading
-) -> tuple[list[AnnotationFile], Sources, list[str]]:
-    """Return files whose lists of results, last, have the images of other files; and notes."""
+) -> tuple[list[AnnotationFile], list[AnnotationFile], list[str]]:
+    """Return files whose lists of results, last, have the images of other files.
+
+    Also return files that only list images and categories of results, and notes.
+    """
+    lists = [file for file in read if file.records == "results"]
+    files = others = [file for file in read if file.records != "results"]
+    tables: list[AnnotationFile] = []
     # Beside lists, a file without annotations is by nobody; without other files, ids are names, and
     # each list is about the images of all.
-    triples, options = [*zip(read, sources.files, sources.names, strict=True)], reading.settings()
-    tables: list[AnnotationFile] = []
-    if any(file.records == "results" for file in read) and not sources.is_named:
-        tables = [each for each in read if each.records != "results" and not len(each.columns.id)]
-        triples = [each for each in triples if each[0] not in tables]
-    triples.sort(key=lambda each: each[0].records == "results")
-    others = [*tables, *(file for file, _, _ in triples if file.records != "results")]
-    if reading.truth is not None and not others and triples:
+    if lists and not sources.is_named:
+        tables = [file for file in files if not len(file.columns.id)]
+        files = [file for file in files if len(file.columns.id)]
+    options = reading.settings()
+    if reading.truth is not None and lists and not others:
         truth = SourcePath(reading.truth)
-        wanted = replace(options, tables=True, progress=None)
-        others = [format_of(truth, options.choices).read(truth, wanted)]
+        others = [format_of(truth, options.choices).read(truth, replace(options, tables=True))]
     if (model := reading.predictions) is not None:
         found = read_results(model.path, replace(options, score=model.score))
         source = replace(found.source, role="predictions", annotator=model.annotator)
-        triples.append((replace(found, source=source), SourcePath(model.path), model.annotator))
-    lists = [file for file, _, _ in triples if file.records == "results"]
-    notes = [
+        path = SourcePath(model.path)
+        lists.append(replace(found, source=source, path=path, person=model.annotator))
+    if not lists:
+        return files, [], []
+    sources.notes += [
         f"{one_line(each.source.name)}: no annotations; the results take images and categories "
         "from there"
         for each in tables
     ]
-    left = replace(
-        sources,
-        files=[path for _, path, _ in triples],
-        names=[name for _, _, name in triples],
-        notes=[*sources.notes, *notes],
-        tables=tables,
-    )
     known = [each for each in others if not each.numbers_categories]
-    if lists and others and not known:
+    if others and not known:
         problem = f"{lists[0].source.name}: the ids of results are those of COCO JSON, but "
         raise DatasetError(
             [f"{problem}{others[0].source.name} is of another format"],
             "Convert it and use the ids of the copy: bboxqa convert FILE OUT.json --to coco",
         )
-    images = _by_id(known or lists, "images", "file_name") if lists else []
-    categories = _by_id(known or lists, "categories", "name") if lists else []
-    files = [
-        replace(file, images=images, categories=categories) if file.records == "results" else file
-        for file, _, _ in triples
-    ]
-    return files, left, [*_result_notes(lists, are_named=bool(others))] if lists else []
+    images = _by_id(known or lists, "images", "file_name")
+    categories = _by_id(known or lists, "categories", "name")
+    notes = [*_result_notes(lists, are_named=bool(others))]
+    lists = [replace(each, images=images, categories=categories) for each in lists]
+    return [*files, *lists], tables, notes
 
 
 def _by_id(files: Sequence[AnnotationFile], name: str, label: str) -> list[Any]:
@@ -234,20 +229,20 @@ def _result_notes(lists: Sequence[AnnotationFile], *, are_named: bool) -> Iterat
 
 
 def _attribution_of(
-    read: Sequence[AnnotationFile], sources: Sources, reading: Reading
+    files: Sequence[AnnotationFile], sources: Sources, reading: Reading
 ) -> Attribution:
     """Return the annotators of all files, among them those of lists of results, and a model."""
-    n_given = len(read) - (reading.predictions is not None)
+    given = [file for file in files if file.source.role != "predictions"]
     # Lists of results alone are attributed as other files are.
-    n = sum(each.records != "results" for each in read) or n_given
-    whole = replace(sources, names=sources.names[:n], files=sources.files[:n])
-    least = 1 if n < len(read) else reading.min_annotators
-    found = attribute(read[:n], whole, replace(reading, min_annotators=least))
-    if n < n_given and found.names == (UNNAMED,):
+    others = [file for file in given if file.records != "results"] or given
+    beside = files[len(others) :]
+    found = attribute(others, sources, replace(reading, min_annotators=1) if beside else reading)
+    if len(others) < len(given) and found.is_of_nobody:
         by_files = replace(reading, attribution="files", min_annotators=1)
-        found = attribute(read[:n], whole, by_files)
-    for file, name in zip(read[n:], sources.names[n:], strict=True):
+        found = attribute(others, sources, by_files)
+    for file in beside:
         # Who wrote a list of results was asked about all images.
+        name = file.person
         if name in found.names:
             raise DatasetError(
                 [f"{file.source.name}: an annotator is named {one_line(name)!r} as well"],

@@ -13,6 +13,8 @@ from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, ReadSettings
 from bboxqa.model.annotations import NO_CHOICES, Choices
 from bboxqa.model.settings import Asked, JoinBy
 
+FILE = "file"
+"""The value of the session key that makes each file a session."""
 ByFiles = Literal["all", "any", "typed", "none"]
 VIDEO_KEY = "video_id"
 """The key of image records that names the video."""
@@ -66,8 +68,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     progress: Progress | None = None
     choices: Choices = NO_CHOICES
     check: Callable[..., None] | None = None
-    """Called with the paths, the files and the attribution. It raises an error for files that must
-    not be measured."""
+    """Called with the files and the attribution. It raises an error for files that must not be
+    measured."""
     on_joined: Callable[..., None] | None = None
     """Called with the files, the attribution, the rows of their annotations, and a note on work of
     one annotator in several records of an image."""

@@ -11,16 +11,13 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line
 from bboxqa.formats.dataset.merge import Joined, Rows, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files
-from bboxqa.formats.dataset.reading import TRACK_KEYS, VIDEO_KEY
+from bboxqa.formats.dataset.reading import FILE, TRACK_KEYS, VIDEO_KEY
 from bboxqa.formats.document import more_rows
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.records import AnnotationFile, annotator_name, image_field
 from bboxqa.model.annotations import Dataset, Repeats, Tracks
 
 NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
-FILE = "file"
-"""The value of the session key that makes each file a session."""
-
 
 FileSessions = tuple[list[IntArray], list[IntArray] | None]
 """The session of each annotation by file, numbered in their order; and that of each image record,
