@@ -1,7 +1,7 @@
 """Accepting a review: what annotators changed of the objects that were sent back to them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,7 +34,6 @@ from bboxqa.pipelines.send_back import (
     is_same_number,
     is_same_outline,
     is_same_shape,
-    keeps_ids,
     recognised,
     works_in,
 )
@@ -266,8 +265,7 @@ class _Original:
         for row, (image, code, category, box) in enumerate(rows):
             if (label := labels.get(image)) in sent:
                 self.rows.setdefault((names[code], label), []).append(row)
-                own = str(self.records[row]["id"])
-                self.said[row] = {"id": own, "category": self.names[category], "bbox": box}
+                self.said[row] = {"category": self.names[category], "bbox": box}
         every = (*(each["id"] for each in self.records), *(each.id for each in listed.objects))
         self._last_id = max(filter(None, map(whole_number, every)), default=0)
         # A conversion may have numbered annotations anew: then boxes tell.
@@ -311,8 +309,8 @@ class _Original:
             return min(
                 alike, key=lambda row: self.said[row]["category"] != sent.category, default=None
             )
-        rows = [row for row in rows if self.said[row]["id"] == str(sent.id)]
-        found = recognised(places, [self.said[row] for row in rows], by_id=False)
+        rows = [row for row in rows if str(self.records[row]["id"]) == str(sent.id)]
+        found = recognised(places, [self.said[row] for row in rows])
         return next((row for row, place in zip(rows, found, strict=True) if place >= 0), None)
 
     def set(self, row: int, key: str, value: Any) -> None:
@@ -321,6 +319,23 @@ class _Original:
         if is_there or value is not None:
             kind: Any = "remove" if value is None else "replace" if is_there else "add"
             self.edits.append(Edit(place, kind, value))
+
+    def taken(
+        self, row: int, old: Record, new: Record | None, *, is_same: bool
+    ) -> list[tuple[str, str, str]]:
+        """Edit an annotation that was changed or deleted; return what was done, from and to."""
+        was, found = self.said[row], []
+        if new is None:
+            self.edits.append(Edit(pointer_to("annotations", row), "remove"))
+            return [("deleted", _words(was), "")]
+        if new["category"] not in (old["category"], was["category"]):
+            self.set(row, "category_id", self.category_id(new["category"]))
+            found.append(("renamed", was["category"], new["category"]))
+        if not is_same and len(self.records[row].get("bbox") or was["bbox"]) != 4:
+            self.tally["turned"] += 1
+        elif not is_same and self.reshape(row, old, new):
+            found.append(("moved", _box(was), _box(new)))
+        return found
 
     def category_id(self, name: str) -> Any:
         """Return the id of a category, which is added if there is none of this name."""
@@ -427,12 +442,9 @@ def _compared(
         if len(done) < len(images):
             left.append(f"{count(len(images) - len(done), 'image')} of {person}")
         n_people += bool(done)
-        was = {image: [each.sent or {} for each in images[image]] for image in done}
-        by_id = all(keeps_ids(was[image], drawn) for image, drawn in done.items())
         for image, drawn in done.items():
-            places = recognised(was[image], drawn, by_id=by_id)
-            at = person, author or "", image
-            changes += _of_image(own, at, images[image], drawn, places)
+            for row, *said in _of_image(own, author or "", image, images[image], drawn):
+                changes.append(Accepted(person, image, row, *said))
     if unknown:
         raise DatasetError(unknown, "If annotators had pseudonyms when sent: --pseudonyms KEY")
     if not n_people:
@@ -445,73 +457,45 @@ def _compared(
 
 def _of_image(
     own: _Original,
-    at: tuple[str, str, str],
+    author: str,
+    image: str,
     objects: Sequence[ReviewObject],
     drawn: Sequence[Record],
-    places: Sequence[int],
-) -> list[Accepted]:
-    """Take over what became of the objects of an annotator in an image."""
-    (person, author, image), tally = at, own.tally
-    changes: list[Accepted] = []
+) -> Iterator[tuple[Any, Any, str, str]]:
+    """Take over what became of objects in an image; yield ids, and what was changed from and to."""
+    tally, places = own.tally, recognised([each.sent or {} for each in objects], drawn)
     left = [*own.rows.get((author, image), ())]
     tally["sent"] += len(objects)
+    proposed, extra = [], [one for one, place in zip(drawn, places, strict=True) if place < 0]
     for place, each in enumerate(objects):
-        if each.proposed:
-            continue
-        new = drawn[places.index(place)] if place in places else None
-        row = own.row_of(each, left, each.bbox if new is None else new["bbox"])
-        if row is not None:
-            left.remove(row)
-        found = _taken(own, each, new, row)
-        if row is not None:
-            number = own.records[row]["id"]
-            changes += [Accepted(person, image, number, *said) for said in found]
-    proposed, extra = [], []
-    for place, one in zip(places, drawn, strict=True):
-        old = objects[place].sent if place >= 0 and objects[place].proposed else None
-        is_open = old is not None and is_same_shape(old, one) and old["category"] == one["category"]
-        tally["open"] += is_open and not own.adds_proposed
-        if is_open and own.adds_proposed:
-            proposed.append(one)
-        elif place < 0 or (old is not None and not is_open):
-            extra.append(one)
+        new, old = drawn[places.index(place)] if place in places else None, each.sent or {}
+        is_same = new is not None and is_same_shape(old, new)
+        is_kept = new is not None and is_same and new["category"] == old["category"]
+        if not each.proposed:
+            row = own.row_of(each, left, each.bbox if new is None else new["bbox"])
+            if row is not None:
+                left.remove(row)
+            if is_kept:
+                tally["kept"] += 1
+            elif row is None:
+                tally["so" if new is None else "lost"] += 1
+            else:
+                found = own.taken(row, old, new, is_same=is_same)
+                tally["so"] += not found
+                yield from ((own.records[row]["id"], *said) for said in found)
+        elif new is not None and not is_kept:
+            extra.append(new)
+        elif new is not None:
+            proposed += [new] * own.adds_proposed
+            tally["open"] += not own.adds_proposed
     given = [own.said[row] for row in left]
-    there = [place >= 0 for place in recognised(given, extra, by_id=False)]
+    there = [place >= 0 for place in recognised(given, extra)]
     # Another object may overlap a proposal, which is in the file only if it was added before.
     there += [any(is_same_shape(one, each) for each in given) for one in proposed]
     tally["there"] += sum(there)
-    for added in (each for is_there, each in zip(there, extra + proposed, strict=True)
-                  if not is_there):  # fmt: skip
-        number = own.add(author, image, added)
-        changes.append(Accepted(person, image, number, "added", "", _words(added)))
-    return changes
-
-
-def _taken(
-    own: _Original, each: ReviewObject, new: Record | None, row: int | None
-) -> list[tuple[Any, str, str]]:
-    """Take over what became of an annotation; return each change, with what was and is."""
-    old, tally = each.sent or {}, own.tally
-    is_same = new is not None and is_same_shape(old, new)
-    if new is not None and is_same and new["category"] == old["category"]:
-        tally["kept"] += 1
-        return []
-    if row is None:
-        tally["so" if new is None else "lost"] += 1
-        return []
-    was, found = own.said[row], []
-    if new is None:
-        own.edits.append(Edit(pointer_to("annotations", row), "remove"))
-        return [("deleted", _words(was), "")]
-    if new["category"] not in (old["category"], was["category"]):
-        own.set(row, "category_id", own.category_id(new["category"]))
-        found.append(("renamed", was["category"], new["category"]))
-    if not is_same and len(own.records[row].get("bbox") or was["bbox"]) != 4:
-        tally["turned"] += 1
-    elif not is_same and own.reshape(row, old, new):
-        found.append(("moved", _box(was), _box(new)))
-    tally["so"] += not found
-    return found
+    for is_there, one in zip(there, extra + proposed, strict=True):
+        if not is_there:
+            yield own.add(author, image, one), "added", "", _words(one)
 
 
 def _plain(value: Any) -> Any:

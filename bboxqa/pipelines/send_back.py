@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import AnyPath, FloatArray
+from bboxqa.core.arrays import AnyPath
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import normalised_name
 from bboxqa.core.files import filled_folder
@@ -200,8 +200,7 @@ def _as_read(
              "bbox": each.object.bbox}
             for each in own
         ]  # fmt: skip
-        places = recognised(sent, drawn, by_id=keeps_ids(sent, drawn))
-        for place, said in zip(places, drawn, strict=True):
+        for place, said in zip(recognised(sent, drawn), drawn, strict=True):
             if place >= 0:
                 found[own[place]] = msgspec.structs.replace(own[place].object, sent=said)
     return found
@@ -315,7 +314,7 @@ def is_same_outline(one: Any, other: Any) -> bool:
     return bool(one == other or not (one or other))
 
 
-def recognised(sent: Sequence[Record], found: Sequence[Record], *, by_id: bool) -> list[int]:
+def recognised(sent: Sequence[Record], found: Sequence[Record]) -> list[int]:
     """Return which of the sent annotations of an image each found one is; -1 for none.
 
     An annotation is recognised by its id, else by its box if that is as it was, else by the largest
@@ -323,19 +322,22 @@ def recognised(sent: Sequence[Record], found: Sequence[Record], *, by_id: bool) 
     IoU that is larger by 0.2: two boxes that nearly coincide were moved rather than renamed.
     """
     result, left = [-1] * len(found), {*range(len(sent))}
-    if by_id:
-        at = {each["id"]: place for place, each in enumerate(sent) if "id" in each}
-        for place, each in enumerate(found):
-            own = at.get(each.get("id"), -1)
-            if own in left:
-                result[place] = own
-                left.discard(own)
-    iou = _overlaps(sent, found)
+    edges = (np.array([e["bbox"] for e in of], np.float64).reshape(-1, 4) for of in (sent, found))
+    before, after = map(corners, edges)
+    iou = bbox_iou(np.repeat(before, len(found), 0), np.tile(after, (len(sent), 1)))
+    iou = iou.reshape(len(sent), len(found))
+    at = {each["id"]: place for place, each in enumerate(sent) if "id" in each}
+    for place, each in enumerate(found):
+        own = at.get(each.get("id"), -1)
+        # A tool that numbers annotations anew gives the ids of some to others, which lie elsewhere.
+        is_other = own >= 0 and iou[own, place] < _LEAST_IOU <= iou[:, place].max()
+        if own in left and not is_other:
+            result[place] = own
+            left.discard(own)
     pairs = []
     for a, one in enumerate(sent):
         for b, each in enumerate(found):
-            is_same = _is_same_box(one, each)
-            is_renamed = one["category"] != each["category"]
+            is_same, is_renamed = _is_same_box(one, each), one["category"] != each["category"]
             if is_same or iou[a, b] >= _LEAST_IOU:
                 score = 2.0 if is_same else iou[a, b] + _SAME_CATEGORY * (not is_renamed)
                 pairs.append((-score, is_renamed, a, b))
@@ -344,27 +346,3 @@ def recognised(sent: Sequence[Record], found: Sequence[Record], *, by_id: bool) 
             result[b] = a
             left.discard(a)
     return result
-
-
-def _overlaps(sent: Sequence[Record], found: Sequence[Record]) -> FloatArray:
-    """Return the IoU of each sent box with each found one, (S, F) float64."""
-    left, right = (
-        corners(np.array([each["bbox"] for each in of], np.float64).reshape(-1, 4))
-        for of in (sent, found)
-    )
-    pairs = np.repeat(left, len(right), 0), np.tile(right, (len(left), 1))
-    return bbox_iou(*pairs).reshape(len(left), len(right))
-
-
-def keeps_ids(sent: Sequence[Record], found: Sequence[Record]) -> bool:
-    """Return whether the ids of an image can be those that were sent.
-
-    A tool that numbers annotations anew gives the ids of some to others, which lie elsewhere.
-    """
-    iou = _overlaps(sent, found)
-    at = {each["id"]: place for place, each in enumerate(sent) if "id" in each}
-    for place, each in enumerate(found):
-        own = at.get(each.get("id"))
-        if own is not None and iou[own, place] < _LEAST_IOU and (iou[:, place] >= _LEAST_IOU).any():
-            return False
-    return True

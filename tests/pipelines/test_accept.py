@@ -350,8 +350,8 @@ def test_boxes_that_nearly_coincide_are_moved_and_not_renamed():
         boxes = {"cat": [10 + shift, 10, 40, 40], "dog": [16 + shift, 10, 40, 40]}
         return [{"category": name, "bbox": box} for name, box in boxes.items()]
 
-    assert recognised(records(0), records(5), by_id=False) == [0, 1]
-    assert recognised(records(0), records(5)[::-1], by_id=False) == [1, 0]
+    assert recognised(records(0), records(5)) == [0, 1]
+    assert recognised(records(0), records(5)[::-1]) == [1, 0]
 
 
 @pytest.mark.parametrize("deleted", [14, 41])
