@@ -122,9 +122,9 @@ def read(
     if category_map is not None and not isinstance(category_map, Mapping):
         raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
     reading = Reading(
-        annotator_key=annotator_key, attribution=attribution, pattern=pattern, join_by=join,
-        outlines=segmentation, keypoints=keypoints, rotated=segmentation, tracks=tracks,
-        category_map=category_map or {}, min_annotators=min_annotators, asked=asked,
+        annotator_key=annotator_key, attribution=cast("Any", attribution), filter=pattern,
+        join=join, outlines=segmentation, keypoints=keypoints, rotated=segmentation, tracks=tracks,
+        category_map=dict(category_map or {}), min_annotators=min_annotators, asked=asked,
         session_key=session_key, time_key=time_key, scores=True, score=score,
         predictions=None if predictions is None else Predictions(Path(predictions), score),
         pseudonyms=None if pseudonyms is None else Path(pseudonyms),
@@ -155,7 +155,7 @@ def _read(source: Data, reading: Reading) -> Dataset:
         if reading.pseudonyms is not None:
             from bboxqa.rules.people import names_hidden
 
-            hidden = names_hidden(reading.pseudonyms, files, reading.pattern, reading.choices)
+            hidden = names_hidden(reading.pseudonyms, files, reading.filter, reading.choices)
             stack.enter_context(hidden)
         try:
             return read_dataset(files, reading)
@@ -217,18 +217,10 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
 
     reading = replace(
         reading,
-        annotator_key=settings.annotator_key,
-        attribution=settings.attribution,
+        **{name: getattr(settings, name) for name in AgreeSettings.__struct_fields__},
         outlines=outlines,
         keypoints=reading.keypoints or needs_keypoints(similarity),
         rotated=reading.outlines or needs_rotated_boxes(similarity),
-        pattern=settings.filter,
-        join_by=settings.join,
-        category_map=settings.category_map,
-        asked=settings.asked,
-        session_key=settings.session_key,
-        time_key=settings.time_key,
-        tracks=settings.tracks,
         check=check if needs_outlines(similarity) else own_check,
     )
     return _read(source, reading)

@@ -10,15 +10,14 @@ import numpy as np
 
 from bboxqa.core.arrays import Files, FloatArray, IndexArray, find
 from bboxqa.core.errors import DatasetError, OtherKindError
-from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
-from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, is_id
+from bboxqa.formats.records import ANNOTATOR_KEYS, AnnotationFile
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import paths_in
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
 from bboxqa.model.masks import SegmentationKind
-from bboxqa.rules.document import RESULTS, Document, FileKind, kind_of
+from bboxqa.rules.document import RESULTS, Document, kind_of
 from bboxqa.rules.layout import (
     Boxes,
     are_many,
@@ -65,30 +64,26 @@ def check_files(
     with the findings of all files. `boxes` says whether boxes are compared.
     """
     found: dict[Path, _Causes] = {}
+    key = attribution.key
     for file, author in zip(files, attribution.author, strict=True):
         path, bbox, points = file.path, file.columns.bbox, file.columns.keypoints
         if points is not None:
             # Only key points were drawn.
             bbox = np.where(points.are_extents(bbox)[:, None], np.nan, bbox)
-        of_images = _images_of(file, file.columns.image_id)
-        read_boxes = Boxes(bbox, *of_images, author, attribution.names)
-        layout = layout_of(read_boxes) if boxes else None
-        codes = _suspect_codes(file, read_boxes, boxes=boxes)
-        codes += _LAYOUTS if layout is not None else ()
-        read = document_of(path, choices) if codes else None
-        lines, n_found = list[str](), 0
-        if read is not None:
+        drawn = Boxes(bbox, *_images_of(file, file.columns.image_id), author, attribution.names)
+        layout, lines, n_found = layout_of(drawn) if boxes else None, list[str](), 0
+        codes = _suspect_codes(file, drawn, boxes=boxes) + _LAYOUTS * (layout is not None)
+        if codes and (read := document_of(path, choices)) is not None:
             lines, n_found = _causes(Document(read), codes, errors_only=True)
         if not lines and layout is not None:
             # The rules know the common annotator keys only.
             lines, n_found = [f"{path}: {layout.layout.code} error {layout.message}"], 1
-        key, names = attribution.key, []
         if key and file.records != "results":
             named = (file.named_by if key == ANNOTATOR_KEYS[0] else "") or key
-            composed = composed_names(file.shown_ids, named, file.columns.authors[key])
-            names = [f"{path}: {each}" for each in composed]
-        if names or lines:
-            found[path] = [*names, *lines], len(names) + n_found
+            names = [*composed_names(file.shown_ids, named, file.columns.authors[key])]
+            lines, n_found = [f"{path}: {e}" for e in names] + lines, n_found + len(names)
+        if lines:
+            found[path] = lines, n_found
     if found:
         raise _refused(found, [], _validate_command(found, choices), _ANYWAY)
 
@@ -107,24 +102,22 @@ def _refused(
 def _suspect_codes(file: AnnotationFile, read: Boxes, *, boxes: bool) -> tuple[str, ...]:
     """Return the codes of rules that the boxes of a file seem to break."""
     codes: tuple[str, ...] = ()
-    sample, step = file.sample, max(1, len(read.bbox) // _SAMPLE)
+    sample, of = file.sample, file.columns
+    is_looked_at = read.image % max(1, len(read.bbox) // _SAMPLE) == 0
     if boxes and sample is not None:
         # Outlines and areas of some annotations may contradict the boxes.
         keys = (key for key in ANNOTATOR_KEYS if (sample.annotator[key] >= 0).any())
         author = sample.annotator[next(keys, ANNOTATOR_KEYS[0])]
         found = boxes_in(sample, _images_of(file, sample.image_id), author)
-        if layout_of(found) is not None or outlines_elsewhere(
-            found, np.ones(len(found.bbox), np.bool_)
-        ):
+        if layout_of(found) or outlines_elsewhere(found, np.ones(len(found.bbox), np.bool_)):
             codes = _LAYOUTS
     if file.records == "annotations":
-        rows, of = np.flatnonzero(read.image % step == 0), file.columns
         columns = (read.image, of.category_id, read.author, of.iscrowd, *read.bbox.T)
-        first = first_equal([column[rows] for column in columns])
-        if are_many(int((first != np.arange(len(rows))).sum()), len(rows)):
+        first = first_equal([column[is_looked_at] for column in columns])
+        if are_many(int((first != np.arange(len(first))).sum()), len(first)):
             codes += ("D001",)
-    if boxes and sample is not None and not codes:
-        codes += ("B014",) if len(copies_of(read, read.image % step == 0)[0]) else ()
+    if boxes and sample is not None and not codes and len(copies_of(read, is_looked_at)[0]):
+        codes = ("B014",)
     return codes
 
 
@@ -168,25 +161,9 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
     from bboxqa.report.findings import concise_line, content, place
     from bboxqa.rules.runner import validate_documents
 
-    of = document.annotations
-    are_read = all((of.whole[key] | (of.kind[key] == Kind.TEXT)).all() for key in ID_KEYS)
-    records = (each for _, listed in document.lists for each in listed.values)
-    if are_read and all(is_id(each.get("id")) for each in records if isinstance(each, dict)):
-        # All ids are whole numbers or text; S003 reports ids that are text.
-        codes = tuple(code for code in codes if code != "S003")
     report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
-    all_errors = [each for each in report.findings if each.severity is Severity.ERROR]
-    # A box with a side of 0 is compared like others.
-    errors = [
-        each
-        for each in all_errors
-        if not (
-            each.code == "B001"
-            and isinstance(each.found, list)
-            and len(each.found) == 4
-            and min(each.found[2:]) >= 0
-        )
-    ]
+    every = [each for each in report.findings if each.severity is Severity.ERROR]
+    errors = [*filter(_is_stopping, every)]
     # A missing value is only a warning if readers can do without it.
     warnings = [
         each
@@ -204,22 +181,26 @@ def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = F
         for some in of_code.values()
         for each in some[:_LISTED_OF_A_RULE]
     ]
-    n_found = sum(report.counts[code] for code in of_code)
-    n_found -= len(all_errors) - len(errors) if "B001" in of_code else 0
-    return lines, n_found
+    n_others = sum(each.code in of_code for each in every if each not in errors)
+    return lines, sum(report.counts[code] for code in of_code) - n_others
+
+
+def _is_stopping(error: "Finding") -> bool:
+    """Return whether reading stops for an error: sides may be 0, and ids may be text."""
+    if error.code == "B001":
+        return not isinstance(error.found, list) or min(error.found[2:], default=-1) < 0
+    return error.code != "S003" or not isinstance(error.found, str)
 
 
 def _validate_command(paths: Iterable[Path], said: Choices) -> str:
     """Return the command that validates the first files, read as the user said."""
+    from bboxqa.report.reproduction import option_words
+
     options = as_options(said)
     if not isinstance(said.image_size, tuple) and said.image_size_file is None:
         # Sizes that a Python program gave by image are no option.
         options.pop("image_size", None)
-    if "from_format" in options:
-        options["from"] = options.pop("from_format")
-    words = [
-        word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", value)
-    ]
+    words = (word for option in options.items() for word in option_words(*option))
     return shlex.join(["bboxqa", "validate", *map(str, islice(paths, _FILES_NAMED)), *words])
 
 
@@ -233,7 +214,7 @@ def with_findings(
     from bboxqa.formats.scanner import read_path
 
     found: dict[Path, _Causes] = {}
-    others: dict[Path, FileKind] = {}
+    others: dict[Path, str] = {}
     are_points, truth, more = False, None, ""
     given = [] if results is None else [*map(Path, paths_in(source))]
     if results in error.files and len(given) == 1 and given[0].is_file():
@@ -244,33 +225,27 @@ def with_findings(
         if read is None:
             continue
         document = Document(read, truth=truth if is_list else None)
-        kind = kind_of(document)
+        kind, columns = kind_of(document), document.annotations
         if is_list and kind is not RESULTS:
             advice = f"Annotations of a model are one more file: --annotator NAME={path}"
             advice = f"A list of results: {_A_RESULT}\n{advice}"
             return OtherKindError(error.problems, advice, files=[path])
         if kind.name and not (kind.is_measured or is_list):
-            others[path] = kind
+            expected = "expected objects with boxes, polygons or masks"
+            others[path] = f"{path}: holds {kind.name}; {expected}"
             continue
-        (lines, n_found), columns = _causes(document, STOPPING), document.annotations
         are_points |= bool(len(columns.keypoints.row)) and bool(np.isnan(columns.bbox).all())
-        if lines:
-            found[path] = lines, n_found
-    if others:
-        command = _validate_command(others, choices)
-        return OtherKindError(
-            [
-                f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"
-                for path, kind in others.items()
-            ],
-            f"What can be checked of it: {command}",
-            command=command,
-            files=list(others),
-        ).with_advice(error.added)
-    if not found:
+        causes = _causes(document, STOPPING)
+        if causes[0]:
+            found[path] = causes
+    if not found and not others:
         return error.with_advice([_POINTS] if are_points else [])
+    command = _validate_command(others or found, choices) + more
+    if others:
+        problems, advice = [*others.values()], f"What can be checked of it: {command}"
+        other = OtherKindError(problems, advice, command=command, files=list(others))
+        return other.with_advice(error.added)
     # Problems of annotators or of several files cannot be found in the content of one file.
     of_files = zip(error.problems, error.files, strict=True)
     rest = [problem for problem, path in of_files if path not in found]
-    command = _validate_command(found, choices) + more
     return _refused(found, rest, command, _POINTS * are_points).with_advice(error.added)

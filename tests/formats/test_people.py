@@ -155,10 +155,10 @@ def test_images_join_by_name_and_categories_by_name(tmp_path):
 
 def test_a_pattern_chooses_files_of_a_folder(tmp_path):
     paths = files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=OTHER)
-    data = read_dataset(tmp_path, Reading(pattern="*_v2.json"))
+    data = read_dataset(tmp_path, Reading(filter="*_v2.json"))
     assert data.annotator_names == ("ann_v2", "bob_v2")
     with pytest.raises(DatasetError, match=r"folder of labels that matches '\*_v3"):
-        read_dataset(tmp_path, Reading(pattern="*_v3.json"))
+        read_dataset(tmp_path, Reading(filter="*_v3.json"))
     with pytest.raises(DatasetError, match=f"a file is given twice: {paths[0]}"):
         read_dataset([*paths, paths[0]])
 

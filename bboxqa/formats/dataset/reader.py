@@ -52,7 +52,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     may_be_people = None if reading.by_files == "all" else reading.by_files == "any"
     sources = sources_of(
         source,
-        reading.pattern,
+        reading.filter,
         within=reading.within,
         are_people=are_files or may_be_people,
         choices=reading.choices,
@@ -63,7 +63,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     refuse_repeated_files(sources.files)
     try:
         files, tables, of_results = _with_results(_read_all(sources, reading), sources, reading)
-        files = with_join_names(files, reading.join_by)
+        files = with_join_names(files, reading.join)
         unused: dict[str, str] = {}
         if reading.category_map:
             files, unused = with_category_map(files, reading.category_map)
@@ -71,7 +71,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         if key is not None:
             attribution, hide = _pseudonymous(attribution, sources, reading, key)
             files, tables = ([_renamed(each, hide) for each in of] for of in (files, tables))
-        if reading.refuse_equal and reading.join_by == "path" and attribution.is_of_nobody:
+        if reading.refuse_equal and reading.join == "path" and attribution.is_of_nobody:
             refuse_equal_names(files)
         if reading.check is not None:
             reading.check(files, attribution)

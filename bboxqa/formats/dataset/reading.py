@@ -11,7 +11,7 @@ from bboxqa.core.arrays import Progress
 from bboxqa.core.file_names import own_name
 from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, ReadSettings
 from bboxqa.model.annotations import NO_CHOICES, Choices
-from bboxqa.model.settings import Asked, JoinBy
+from bboxqa.model.settings import AgreeSettings
 
 FILE = "file"
 """The value of the session key that makes each file a session."""
@@ -34,18 +34,13 @@ class Predictions(msgspec.Struct, frozen=True):
         return own_name(self.path)
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class Reading(AgreeSettings, frozen=True, kw_only=True):
     """What is read into a data set, and how files are joined; see `bboxqa.read`."""
 
-    annotator_key: str | None = None
-    attribution: str | None = None
     outlines: bool = True
     keypoints: bool = False
     rotated: bool = False
     scores: bool = False
-    pattern: str | None = None
-    join_by: JoinBy = "path"
-    category_map: Mapping[str, str] = msgspec.field(default_factory=dict)
     min_annotators: int = 2
     by_files: ByFiles = "any"
     """Where one annotator is enough: which files may be people if they share images."""
@@ -53,10 +48,6 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """The one folder of all files."""
     refuse_equal: bool = False
     """Whether images of equal names in files that name nobody are refused."""
-    asked: Asked = "authors"
-    session_key: str | None = None
-    time_key: str | None = None
-    tracks: bool = False
     predictions: Predictions | None = None
     score: float = LOWEST_SCORE
     truth: Path | None = None
