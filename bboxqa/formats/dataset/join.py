@@ -63,16 +63,17 @@ def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Rea
             used = zip(values, rows.by_file(len(files)), strict=True)
             rows = replace(rows, **{field: np.concatenate([each[place] for each, place in used])})
     assigned, listed = _assign_all(joined, rows)
-    again, are_kept = "", reading.records or reading.check is None
-    if not any(joined.origins) and (not attribution.is_of_nobody or len(files) == 1):
-        # Versions of one file contradict each other in many places; this error names the cause.
-        again = repeated_work(joined, rows, is_kept=are_kept)
+    again = repeated_work(joined, rows, is_kept=reading.records or reading.check is None)
     if reading.asked == "all":
         assigned[~listed] = True
-    _refuse(joined, has_pairs=reading.min_annotators < 2 or assigned.sum(1).max(initial=0) > 1)
+    if joined.problems:
+        raise _refusal(joined)
+    notes = [*file_notes(files, attribution)]
+    if reading.min_annotators > 1:
+        notes += _notes_on_asked(joined, assigned.sum(1))
+    notes += filter(None, [again])
     if reading.on_joined is not None:
         reading.on_joined(files, attribution, rows, again)
-    notes = [*_notes(joined, assigned, reading.min_annotators), *filter(None, [again])]
     if left_out := left_out_by(reading.category_map):
         n_read = len(rows.file)
         files, rows = _without(joined, rows, left_out)
@@ -109,26 +110,33 @@ def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Rea
     return replace(data, headlines=tuple(_headlines(data, files)))
 
 
-def _refuse(joined: Joined, *, has_pairs: bool) -> None:
-    """Raise the problems, or that no image has two annotators, where one must."""
+def _refusal(joined: Joined) -> DatasetError:
+    """Return the error with the problems of all files."""
+    files, advice = joined.files, joined.advice
+    if lists := [file.source.name for file in files if file.records == "results"]:
+        truth = [f.source.name for f in files if f.records != "results"] or ["ANNOTATIONS"]
+        typed = typed_paths([lists[0], "--ground-truth", truth[0]])
+        advice.append(f"For all findings: bboxqa validate {typed}")
+    return DatasetError(joined.problems, "\n".join(advice), files=joined.origins)
+
+
+def _notes_on_asked(joined: Joined, n_asked: IndexArray) -> Iterator[str]:
+    """Yield a note on images with fewer than two annotators; refuse files without others."""
     files, of = joined.files, joined.attribution
-    if joined.problems:
-        if lists := [file.source.name for file in files if file.records == "results"]:
-            truth = [f.source.name for f in files if f.records != "results"] or ["ANNOTATIONS"]
-            typed = typed_paths([lists[0], "--ground-truth", truth[0]])
-            joined.advice.append(f"For all findings: bboxqa validate {typed}")
-        raise DatasetError(joined.problems, "\n".join(joined.advice), files=joined.origins)
-    if not has_pairs:
-        people = f"{count(len(of.names), 'annotator')} by {of.way}"
-        problem = f"{listed_files(files)}: {people}, but no image has two of them"
-        advice = (
-            "Images may list who was asked under the key `annotators`. If all were: --asked all"
-        )
-        if len(files) > 1:
-            better = join_advice([file.image_names for file in files])
-            better = better or "check that they are the same in all files."
-            advice = f"Images are joined by file_name: {better}"
-        raise NothingToCompareError([problem], advice)
+    single, bare = int((n_asked < 2).sum()), int((n_asked == 0).sum())
+    if 0 < single < len(n_asked):
+        unknown = f", of which {bare:,} without annotations or a list of annotators" if bare else ""
+        yield f"{count(single, 'image')} with fewer than two annotators left out{unknown}"
+    if single < len(n_asked):
+        return
+    people = f"{count(len(of.names), 'annotator')} by {of.way}"
+    problem = f"{listed_files(files)}: {people}, but no image has two of them"
+    advice = "Images may list who was asked under the key `annotators`. If all were: --asked all"
+    if len(files) > 1:
+        better = join_advice([file.image_names for file in files])
+        better = better or "check that they are the same in all files."
+        advice = f"Images are joined by file_name: {better}"
+    raise NothingToCompareError([problem], advice)
 
 
 def _add_sizes(joined: Joined) -> None:
@@ -271,20 +279,20 @@ def _assign_all(joined: Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:
 def _may_be_asked(joined: Joined, rows: Rows, assigned: BoolArray) -> BoolArray:
     """Return (I,) bool: images that only some annotated, where the others may have been asked."""
     files, asked = joined.files, joined.attribution.asked
-    people = [joined.annotators[each[0][0]] if each and each[0] else -1 for each in asked]
     # A table or folder of label files does not say which other images its author saw, unless one of
     # the same format has an image without annotations: their tool writes these.
-    known = {
-        file.title
-        for file, drawn, held in zip(
-            files, rows.by_file(len(files), "image"), joined.of_record, strict=True
-        )
+    drawn = [len(np.unique(each)) for each in rows.by_file(len(files), "image")]
+    tells = [
         # Shapes without a box are annotations, too.
-        if not file.n_apart and len(np.unique(drawn)) < len(np.unique(held))
-    }
-    pairs = [each for each in zip(files, people, strict=True) if each[1] >= 0]
+        not file.n_apart and n < len(np.unique(held))
+        for file, n, held in zip(files, drawn, joined.of_record, strict=True)
+    ]
+    known = {file.title for file, is_known in zip(files, tells, strict=True) if is_known}
     is_open = np.zeros(assigned.shape[1], np.bool_)
-    is_open[[person for _, person in pairs]] = True
+    # A person is open only if all files of the person are.
+    pairs = [(file, joined.annotators[e[0][0]]) for file, e in zip(files, asked, strict=True)
+             if e and e[0]]  # fmt: skip
+    is_open[[who for _, who in pairs]] = True
     is_open[[who for file, who in pairs if file.lists_images or file.title in known]] = False
     authors = np.zeros_like(assigned)
     authors[rows.image, rows.annotator] = True
@@ -368,13 +376,3 @@ def file_notes(
     for note, of_note in names.items():
         each = f"{'each of ' * (len(of_note) > 1)}{first_few([*of_note], _SHOWN)}: "
         yield f"{each * (len(files) > 1)}{note}"
-
-
-def _notes(joined: Joined, assigned: BoolArray, min_annotators: int) -> Iterator[str]:
-    """Yield notes on the data for readers of a result."""
-    yield from file_notes(joined.files, joined.attribution)
-    n_asked = assigned.sum(1)
-    single, bare = int((n_asked < 2).sum()), int((n_asked == 0).sum())
-    if single and min_annotators > 1:
-        unknown = f", of which {bare:,} without annotations or a list of annotators" if bare else ""
-        yield f"{count(single, 'image')} with fewer than two annotators left out{unknown}"

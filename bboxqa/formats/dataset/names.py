@@ -126,6 +126,7 @@ def with_category_map(
     """
     known = {clean(category.name) for file in files for category in file.categories}
     unused = {}
+    left_out_by(category_map)
     for name, other in category_map.items():
         if other and not known & {name, other}:
             problem = f"--map names {name!r}, which is not a category{nearest(name, known)}"

@@ -18,7 +18,7 @@ from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import read_results
 from bboxqa.formats.dataset.join import join
-from bboxqa.formats.dataset.names import left_out_by, with_category_map, with_join_names
+from bboxqa.formats.dataset.names import with_category_map, with_join_names
 from bboxqa.formats.dataset.people import Attribution, attribute, refuse_equal_names
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
 from bboxqa.formats.dataset.sessions import NO_SESSIONS
@@ -45,7 +45,6 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
 
     Raises DatasetError with every problem that would falsify a result.
     """
-    left_out_by(reading.category_map)
     if reading.predictions is not None and reading.session_key is not None:
         raise ConfigError(NO_SESSIONS)
     are_files = reading.min_annotators > 1 or reading.attribution == "files"
@@ -63,7 +62,8 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     refuse_repeated_files(sources.files)
     try:
         files, tables, of_results = _with_results(_read_all(sources, reading), sources, reading)
-        files = with_join_names(files, reading.join)
+        if len(files) > 1 or reading.join != "path":
+            files = with_join_names(files, reading.join)
         unused: dict[str, str] = {}
         if reading.category_map:
             files, unused = with_category_map(files, reading.category_map)

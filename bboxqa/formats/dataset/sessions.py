@@ -85,9 +85,12 @@ def repeated_work(joined: Joined, rows: Rows, *, is_kept: bool) -> str:
     file are kept, else "".
     """
     files, annotator_names = joined.files, [*joined.annotators]
-    start = np.cumsum([0, *(len(file.images) for file in files)])
-    if rows.session is None and start[-1] == len(joined.images):
+    # Versions of one file contradict each other in many places; this error names the cause.
+    is_unsure = any(joined.origins) or (joined.attribution.is_of_nobody and len(files) > 1)
+    n_records = sum(map(len, joined.of_record))
+    if is_unsure or (rows.session is None and n_records == len(joined.images)):
         return ""
+    start = np.cumsum([0, *(len(file.images) for file in files)])
     rows = rows.take(np.flatnonzero(rows.annotator >= 0))
     pairs = zip(files, rows.by_file(len(files)), strict=True)
     own = [find(f.image_ids, f.columns.image_id[places]) for f, places in pairs]
