@@ -14,10 +14,10 @@ from bboxqa.agreement.intervals import fisher_interval
 from bboxqa.agreement.nominal import Alpha, alpha_of_sums
 from bboxqa.agreement.pair_kappas import kappa_of
 from bboxqa.agreement.resampling import LEVEL
-from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, IntArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
-from bboxqa.model.ratings import PairTable
+from bboxqa.model.ratings import Independence, PairTable
 
 # Units compared at a time, so that their rows stay in the cache.
 _CHUNK = 1 << 15
@@ -164,11 +164,6 @@ def _margin(marked: IntArray, total: FloatArray, gaps: IndexArray, given: BoolAr
 
 
 NO_TABLE = "undefined: a feature has fewer than two values that occur"
-NOT_AGREEMENT = (
-    "Association is not agreement: annotators who always contradict each other are associated "
-    "as strongly as annotators who always agree."
-)
-
 ABOVE = "Cramér's V is above its interval: in a table of so many cells chance alone raises it"
 NO_INTERVAL = "no interval: one feature follows from the other, or an expected count is below 1"
 
@@ -177,44 +172,6 @@ NO_INTERVAL = "no interval: one feature follows from the other, or an expected c
 _STRONG = 4
 # Cochran (1954, doi:10.2307/3001616), Some methods for strengthening the common chi-square tests.
 _FEW = 5
-
-
-class Independence(FrozenArrays, frozen=True, eq=False):
-    """A chi-square test of independence."""
-
-    statistic: float
-    """Chi-square; NaN where undefined."""
-    p_value: float
-    """The probability of so large a statistic for independent features."""
-    degrees_of_freedom: int
-    """Of the rows and columns that are not empty; 0 where undefined."""
-    expected: FloatArray
-    """(R, C) float64. The counts of independent features with these totals; NaN where undefined."""
-    cramers_v: float
-    """The strength of the association in [0, 1], without correction."""
-    interval: tuple[float, float]
-    """The 95 % interval of Cramér's V; NaN where undefined. Sampling raises V on average, so that
-    the V of a weak association in a small table may lie above its own interval."""
-    status: str
-    """Why it is undefined, or "ok"."""
-    notes: tuple[str, ...] = ()
-    """Limits of the numbers."""
-
-    @property
-    def sentence(self) -> str:
-        """The result of the test in words."""
-        if isnan(self.p_value):
-            return f"The test of independence is {self.status}."
-        low, high = self.interval
-        between = "" if isnan(low) else f"; 95 % interval {low:.3f} to {high:.3f}"
-        percent = "less than 0.01 %" if self.p_value < 1e-4 else f"{100 * self.p_value:.3g} %"
-        return (
-            "If the two features were independent, a table at least as far from the expected one "
-            f"would come about in {percent} of samples. That is the risk of being "
-            "wrong when one takes so large a difference for an association "
-            f"(p = {self.p_value:.3g}). The association is {self.cramers_v:.3f} strong on a scale "
-            f"from 0 to 1 (Cramér's V{between}). {NOT_AGREEMENT}"
-        )
 
 
 def cross_table(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -398,25 +398,26 @@ def join_outlines(parts: Sequence[Segmentations], rows: Sequence[IndexArray]) ->
     )
 
 
-class Joints(NamedTuple):
-    """The names of the key points of each category, and the pairs that lines join."""
-
-    names: tuple[tuple[str, ...], ...]
-    limbs: tuple[tuple[tuple[int, int], ...], ...]
+_Limbs = tuple[tuple[int, int], ...]
 
 
-def joints_of(categories: Sequence[str], datasets: Sequence[Dataset]) -> Joints:
-    """Return the key points of each category, from the data set that has the most of them."""
+def joints_of(
+    categories: Sequence[str], datasets: Sequence[Dataset]
+) -> tuple[tuple[tuple[str, ...], ...], tuple[_Limbs, ...]]:
+    """Return the names of the key points of each category, and the pairs that lines join.
+
+    They are those of the data set that has the most of them; empty if none has any.
+    """
     names: dict[str, tuple[str, ...]] = {}
-    limbs: dict[str, tuple[tuple[int, int], ...]] = {}
+    limbs: dict[str, _Limbs] = {}
     for data in datasets:
         parts = zip(data.category_names, data.joint_names, data.limbs, strict=False)
         for category, joints, lines in parts:
             if len(joints) > len(names.get(category, ())):
                 names[category], limbs[category] = joints, lines
     if not any(data.joint_names for data in datasets):
-        return Joints((), ())
-    return Joints(
+        return (), ()
+    return (
         tuple(names.get(category, ()) for category in categories),
         tuple(limbs.get(category, ()) for category in categories),
     )

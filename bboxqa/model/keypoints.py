@@ -79,7 +79,8 @@ class Keypoints(FrozenArrays, frozen=True, eq=False):
 
         Key points drawn without a box got their extent as the box.
         """
-        return _are_same(bbox, self.extent())
+        same: BoolArray = np.all(np.abs(bbox - self.extent()) <= _SAME, axis=1)
+        return same
 
     def scales(self, bbox: FloatArray) -> tuple[FloatArray, Counter[str]]:
         """Return the squared scale of each annotation, (N,), and the counts of its sources.
@@ -88,9 +89,10 @@ class Keypoints(FrozenArrays, frozen=True, eq=False):
         the box around the labelled joints. The key points must be packed.
         """
         of_box, extent = bbox[:, 2] * bbox[:, 3], self.extent()
+        is_extent = np.all(np.abs(bbox - extent) <= _SAME, axis=1)
         of_points = np.nan_to_num(extent[:, 2] * extent[:, 3])
         has_area = self.area > 0
-        has_box = ~has_area & (of_box > 0) & ~_are_same(bbox, extent)
+        has_box = ~has_area & (of_box > 0) & ~is_extent
         _, n_labelled = self.labelled()
         has_points = n_labelled > 0
         counts = Counter(
@@ -143,12 +145,6 @@ def join_keypoints(parts: Sequence[Keypoints], index: Sequence[IndexArray]) -> K
         stop=stop,
         area=area,
     )
-
-
-def _are_same(bbox: FloatArray, other: FloatArray) -> BoolArray:
-    """Return which boxes are the same, (N,)."""
-    same: BoolArray = np.all(np.abs(bbox - other) <= _SAME, axis=1)
-    return same
 
 
 COCO_JOINTS = (

@@ -1,7 +1,7 @@
 """Ratings and segments of recordings, and coefficients of them with their uncertainty."""
 
 from collections.abc import Mapping
-from math import nan
+from math import isnan, nan
 
 import msgspec
 import numpy as np
@@ -240,7 +240,51 @@ class SimilarAnnotators(msgspec.Struct, frozen=True, eq=False):
     notes: tuple[str, ...]
 
 
-class ColumnAssociation(FrozenArrays, frozen=True, eq=False):
+NOT_AGREEMENT = (
+    "Association is not agreement: annotators who always contradict each other are associated "
+    "as strongly as annotators who always agree."
+)
+
+
+class Independence(FrozenArrays, frozen=True, eq=False):
+    """A chi-square test of independence."""
+
+    statistic: float
+    """Chi-square; NaN where undefined."""
+    p_value: float
+    """The probability of so large a statistic for independent features."""
+    degrees_of_freedom: int
+    """Of the rows and columns that are not empty; 0 where undefined."""
+    expected: FloatArray
+    """(R, C) float64. The counts of independent features with these totals; NaN where undefined."""
+    cramers_v: float
+    """The strength of the association in [0, 1], without correction."""
+    interval: tuple[float, float]
+    """The 95 % interval of Cramér's V; NaN where undefined. Sampling raises V on average, so that
+    the V of a weak association in a small table may lie above its own interval."""
+    status: str
+    """Why it is undefined, or "ok"."""
+    notes: tuple[str, ...] = ()
+    """Limits of the numbers."""
+
+    @property
+    def sentence(self) -> str:
+        """The result of the test in words."""
+        if isnan(self.p_value):
+            return f"The test of independence is {self.status}."
+        low, high = self.interval
+        between = "" if isnan(low) else f"; 95 % interval {low:.3f} to {high:.3f}"
+        percent = "less than 0.01 %" if self.p_value < 1e-4 else f"{100 * self.p_value:.3g} %"
+        return (
+            "If the two features were independent, a table at least as far from the expected one "
+            f"would come about in {percent} of samples. That is the risk of being "
+            "wrong when one takes so large a difference for an association "
+            f"(p = {self.p_value:.3g}). The association is {self.cramers_v:.3f} strong on a scale "
+            f"from 0 to 1 (Cramér's V{between}). {NOT_AGREEMENT}"
+        )
+
+
+class ColumnAssociation(msgspec.Struct, frozen=True, eq=False):
     """A test of independence of two columns of a table."""
 
     columns: tuple[str, str]
@@ -248,11 +292,6 @@ class ColumnAssociation(FrozenArrays, frozen=True, eq=False):
     """The R values of the first column and the C values of the second column."""
     counts: IndexArray
     """(R, C) int64. The number of rows with each combination of values."""
-    statistic: float
-    p_value: float
-    degrees_of_freedom: int
-    cramers_v: float
-    interval: tuple[float, float]
-    status: str
-    sentence: str
+    test: Independence
     notes: tuple[str, ...]
+    """Those of the test, and how many rows were left out."""

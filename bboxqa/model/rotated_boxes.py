@@ -26,8 +26,6 @@ A box given by its top left corner is rotated about its centre. The order is tha
 _ROUNDED, _SHARE = 1.0, 0.01
 # In degrees. The angle of an upright box computed from its corners may not be exactly 0.
 _UPRIGHT = 1e-9
-# Differences in pixels, and of angles in degrees, that come from rounding in files.
-_SAME = 0.01
 # Length of a width mark, as a share of the shorter side.
 _MARK = 0.25
 _SIGNS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])

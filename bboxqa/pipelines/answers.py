@@ -1,7 +1,7 @@
 """Answers of a table: annotators who answer alike, and associated columns."""
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -54,18 +54,8 @@ def column_association(path: str | Path, first: str, second: str) -> ColumnAssoc
     test = independence(counts)
     missing = len(coded[0].codes) - len(known)
     left_out = (f"{count(missing, 'row')} left out: a value is missing",) if missing else ()
-    kept = (
-        "statistic",
-        "p_value",
-        "degrees_of_freedom",
-        "cramers_v",
-        "interval",
-        "status",
-        "sentence",
-    )
-    figures: dict[str, Any] = {name: getattr(test, name) for name in kept}
-    names, notes = (coded[0].names, coded[1].names), (*test.notes, *left_out)
-    return ColumnAssociation((first, second), names, counts, **figures, notes=notes)
+    names = coded[0].names, coded[1].names
+    return ColumnAssociation((first, second), names, counts, test, (*test.notes, *left_out))
 
 
 # More groups than this are not looked for.

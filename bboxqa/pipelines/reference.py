@@ -185,7 +185,7 @@ def joined_sides(team: Dataset, own: Dataset, name: str) -> Dataset:
     expected = replace(own.annotations, category=codes[own.annotations.category], annotator=last)
     annotations = join_annotations([team.annotations, expected])
     order = np.lexsort((annotations.annotator, annotations.image))
-    named = joints_of(categories, [team, own])
+    joint_names, limbs = joints_of(categories, [team, own])
     return Dataset(
         image_names=team.image_names,
         image_size=np.where(team.image_size > 0, team.image_size, own.image_size),
@@ -193,8 +193,8 @@ def joined_sides(team: Dataset, own: Dataset, name: str) -> Dataset:
         annotator_names=(*team.annotator_names, name),
         annotations=annotations.take(order[~annotations.iscrowd[order]]),
         assigned=np.column_stack([team.assigned, own.assigned]),
-        joint_names=named.names,
-        limbs=named.limbs,
+        joint_names=joint_names,
+        limbs=limbs,
     )
 
 

@@ -218,12 +218,12 @@ def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Datase
         known = data.image_size.all(1)
         sizes[place[known]] = data.image_size[known]
     categories, images = names["category"].names, groups // n_annotators
-    named = joints_of(categories, [before, after])
+    joint_names, limbs = joints_of(categories, [before, after])
     both = Dataset(
         image_names=tuple(np.array(names["image"].names, object)[images].tolist()),
         image_size=sizes[images], category_names=categories, annotator_names=("before", "after"),
         annotations=joined.take(order), assigned=np.ones((len(groups), 2), np.bool_),
-        joint_names=named.names, limbs=named.limbs,
+        joint_names=joint_names, limbs=limbs,
     )  # fmt: skip
     return both, order
 

@@ -297,12 +297,13 @@ def association_lines(found: ColumnAssociation) -> Iterator[str]:
         rows = zip(found.values[0], found.counts.tolist(), strict=True)
         yield from _table(("", *found.values[1]), [(name, *row) for name, row in rows])
     yield ""
-    if found.degrees_of_freedom:
+    test = found.test
+    if test.degrees_of_freedom:
         yield (
-            f" Chi-square {found.statistic:.4g}, {found.degrees_of_freedom} degrees of freedom, "
-            f"p = {found.p_value:.3g}; Cramér's V {decimal(found.cramers_v)}"
+            f" Chi-square {test.statistic:.4g}, {test.degrees_of_freedom} degrees of freedom, "
+            f"p = {test.p_value:.3g}; Cramér's V {decimal(test.cramers_v)}"
         )
-    yield from (f" {line}" for line in wrap(found.sentence, _WIDTH))
+    yield from (f" {line}" for line in wrap(test.sentence, _WIDTH))
     yield from (f" Note: {clean(note)}" for note in found.notes)
 
 
@@ -312,8 +313,8 @@ def association_json(found: ColumnAssociation) -> dict[str, Any]:
         "columns": list(found.columns),
         "values": [list(names) for names in found.values],
         "counts": found.counts.tolist(),
-        "chi_square": picked(found, "statistic")["statistic"],
-        **picked(found, "degrees_of_freedom", "p_value", "cramers_v", "interval", "status"),
+        "chi_square": json_value(found.test.statistic),
+        **picked(found.test, "degrees_of_freedom", "p_value", "cramers_v", "interval", "status"),
         "notes": list(found.notes),
     }
 
