@@ -197,31 +197,26 @@ class ThresholdSums(FrozenArrays, frozen=True, eq=False):
         marginal, diagonal = value_sums(self.classes)
         return alpha_of_sums(marginal, diagonal.sum(), one_group=False)
 
-    def n_images(self, kind: str) -> int:
-        """Return the number of images that contribute to a figure of `figures`."""
-        if kind in ("mean", "meaningful mean"):
-            alphas = self.image_alpha if kind == "mean" else self.meaningful_alpha
-            return int(np.count_nonzero(~np.isnan(alphas)))
-        if kind in ("pooled", "class"):
-            counted = self.coincidences if kind == "pooled" else self.classes
-            return len(distinct(counted.group))
-        return int(np.count_nonzero(self.objects.possible))
-
-    def figures(self) -> dict[str, float]:
-        """Return all scalar figures by name."""
+    def figures(self) -> dict[str, tuple[float, int]]:
+        """Return all scalar figures by name, and of how many images each is made."""
         total = ObjectSums(*self.objects.stacked().sum(1, keepdims=True))
         chance = ratio(*self.chance.sum(0)[:, None])
+        n_drawn = int(np.count_nonzero(self.objects.possible))
+        pooled = pooled_alpha(self.coincidences).value
+        means = {"mean": self.image_alpha, "meaningful mean": self.meaningful_alpha}
+        of_objects = {
+            "f1": total.f1,
+            "chance": chance,
+            "above chance": above_chance(total.f1, chance),
+            "class share": total.class_share,
+            "place": total.mean_similarity,
+            "below": total.below_share,
+        }
         return {
-            "pooled": pooled_alpha(self.coincidences).value,
-            "mean": mean_of(self.image_alpha),
-            "meaningful mean": mean_of(self.meaningful_alpha),
-            "class": self.class_alpha().value,
-            "f1": float(total.f1[0]),
-            "chance": float(chance[0]),
-            "above chance": float(above_chance(total.f1, chance)[0]),
-            "class share": float(total.class_share[0]),
-            "place": float(total.mean_similarity[0]),
-            "below": float(total.below_share[0]),
+            "pooled": (pooled, len(distinct(self.coincidences.group))),
+            "class": (self.class_alpha().value, len(distinct(self.classes.group))),
+            **{name: (mean_of(of), int((~np.isnan(of)).sum())) for name, of in means.items()},
+            **{name: (float(value[0]), n_drawn) for name, value in of_objects.items()},
         }
 
 
@@ -268,7 +263,7 @@ def threshold_intervals(
             of_values = alpha_per_category(sums.coincidences)[0][values]
             made_of = images_per_value(sums.coincidences)[values]
         else:
-            of_values, made_of = np.array([figures[index][kind]]), np.array([sums.n_images(kind)])
+            of_values, made_of = (np.array([each]) for each in figures[index][kind])
         expanded = expanded_interval(replicated, made_of)
         bounds, shift = covering_intervals(of_values, replicated, expanded)
         intervals = np.column_stack([bounds, shift])

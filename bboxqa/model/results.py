@@ -136,12 +136,6 @@ class ReferenceAgreement(msgspec.Struct, frozen=True, eq=False):
     confusion_matrix: Table
     """A row for each annotator, category and category of the reference that occur together."""
 
-    def __repr__(self) -> str:
-        return (
-            f"<ReferenceAgreement with {self.name!r}: {self.n_images:,} of "
-            f"{self.n_reference_images:,} images, {self.n_annotations:,} annotations>"
-        )
-
 
 class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Agreement at one threshold."""

@@ -442,7 +442,7 @@ def _row(
         objects=ObjectSums(*(sum_by(place, row, n_groups) for row in objects)),
         chance=np.zeros((n_groups, 2)),
     )
-    figures = sums.figures()
+    figures = {name: value for name, (value, _) in sums.figures().items()}
     intervals: Intervals = {}
     if settings.bootstrap and n_groups > 1:
         clusters = np.arange(n_groups)

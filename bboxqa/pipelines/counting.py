@@ -28,7 +28,7 @@ from bboxqa.agreement.unit_counts import (
     join_coincidences,
 )
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, Progress, blocks, distinct, sum_by
-from bboxqa.core.errors import BboxqaError, DatasetError
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
 from bboxqa.matching.linkage import author_ranks
@@ -340,17 +340,12 @@ def count_sequentially(
     n_parts = -(-n // _PART)
     if n_images < 2 or (n_parts < 2 and not are_crowded(whole.data).any()):
         return count(whole, progress=progress)
-    counted = []
-    done = 0
-    try:
-        for part in split_images(whole, min(n_parts, n_images)):
-            counted.append(count(part))
-            done += len(part.data.annotations)
-            if progress is not None:
-                progress("comparing", done, n)
-    except BboxqaError:
-        # Counting in one part reports the problems of all parts.
-        return count(whole, progress=progress)
+    counted, done = [], 0
+    for part in split_images(whole, min(n_parts, n_images)):
+        counted.append(count(part))
+        done += len(part.data.annotations)
+        if progress is not None:
+            progress("comparing", done, n)
     return join_counted(counted)
 
 

@@ -332,7 +332,8 @@ def result_of(of: MeasuredThreshold) -> ThresholdResult:
 
 
 def _of_objects(of: MeasuredThreshold) -> tuple[Existence, ClassAgreement, Place]:
-    figures, similarities = of.sums.figures(), of.counted.objects.similarities
+    figures = {name: value for name, (value, _) in of.sums.figures().items()}
+    similarities = of.counted.objects.similarities
     existence = Existence(
         f1=figures["f1"],
         interval=of.interval("f1"),
