@@ -129,11 +129,7 @@ class Times(FrozenArrays, frozen=True, eq=False):
 def times_of(seconds: FloatArray, annotator: IntArray) -> Times:
     """Return times with sessions, which end where an annotator makes a long pause.
 
-    Parameters
-    ----------
-    seconds : (N,) float64
-        NaN where unknown.
-    annotator : (N,) int32
+    Seconds, (N,), are NaN where unknown.
 
     Examples
     --------

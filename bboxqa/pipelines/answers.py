@@ -24,21 +24,10 @@ from bboxqa.model.table import Categorical, Column, Table
 
 
 def column_association(path: str | Path, first: str, second: str) -> ColumnAssociation:
-    r"""Return a chi-square test of independence of two columns, with Cramér's V.
+    """Return a chi-square test of independence of two columns, with Cramér's V.
 
-    Parameters
-    ----------
-    path : str or Path
-        CSV, TSV, JSON lines or Parquet. Rows in which one of the cells is missing are left out.
-    first, second : str
-        Names of columns.
-
-    Raises
-    ------
-    DatasetError
-        If the table cannot be read, or does not have one column of each name.
-    ConfigError
-        If both are one column.
+    Rows of the file in which one of the cells is missing are left out. Raises ConfigError if both
+    are one column, and DatasetError if the file cannot be read or lacks one of them.
     """
     if first == second:
         raise ConfigError(f"both columns are {first!r}; expected two different ones")
@@ -71,25 +60,10 @@ def similar_annotators(
 ) -> SimilarAnnotators:
     """Return the similarity of each pair of annotators, and groups of annotators.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    task : str, optional
-        The name of the ratings, for the result.
-    seed : int
-        Seed of the starts of k-means.
-
-    Returns
-    -------
-    SimilarAnnotators
-        Pairs by falling share of equal answers. The cosine is NaN where values are not numbers.
-        Groups are of rows of the matrix of shares of equal answers, by k-means and by Ward's tree;
-        their number is that with the largest silhouette.
-
-    Raises
-    ------
-    DatasetError
-        If the ratings are counts, which do not tell annotators apart.
+    Pairs are sorted by falling share of equal answers. The cosine is NaN where values are not
+    numbers. Groups are of rows of the matrix of shares of equal answers, by k-means from seeded
+    starts and by Ward's tree; their number is that with the largest silhouette. Raises DatasetError
+    for counts, which do not tell annotators apart.
     """
     names = ratings.annotator_names
     if not names:
