@@ -1,5 +1,6 @@
 """Greedy, average and complete linkage of several annotators, and how ties are broken."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -173,7 +174,11 @@ def _linked(
         rank = drawn_ranks(annotations, nodes)
         authors = [1 << author for author in author_ranks(annotations)[nodes].tolist()]
         if linkage == "greedy":
-            home = _join_in_order(left, right, weight[kept], rank, authors)
+            # Equal annotations come first, then those of higher weight; ties are broken by rank.
+            low, high = np.minimum(rank[left], rank[right]), np.maximum(rank[left], rank[right])
+            order = np.lexsort((high, low, -weight[kept], low != high))
+            del low, high
+            home = join_in_order(left[order], right[order], authors)
         else:
             size_of = [1] * len(nodes)
             units = LinkedUnits({}, size_of, rank.tolist(), authors, linkage == "complete")
@@ -191,28 +196,26 @@ def _linked(
 _LINKS = 1 << 15
 
 
-def _join_in_order(
-    left: IndexArray,
-    right: IndexArray,
-    weight: IndexArray,
-    rank: IndexArray,
-    authors: list[int],
+def join_in_order(
+    left: IndexArray, right: IndexArray, authors: list[int], common: Sequence[int] = ()
 ) -> list[int]:
-    """Return the unit of each node, joined along links in order: its smallest node."""
-    # Links of equal annotations come first, then those of higher weight; ties are broken by rank.
-    low, high = np.minimum(rank[left], rank[right]), np.maximum(rank[left], rank[right])
-    order = np.lexsort((high, low, -weight, low != high))
-    del low, high
+    """Return the unit of each node, its smallest node, joined along links in this order.
+
+    Two units are joined if they have no annotator in common, or with `common`, exactly those of the
+    link. `authors` are the annotators of each node, as bits.
+    """
     home = list(range(len(authors)))
     members: dict[int, list[int]] = {}
     # As many links as a quarter of the nodes, since the units of all nodes are copied each time.
     step = max(_LINKS, len(home) // 4)
-    for start in range(0, len(order), step):
-        units, links = np.array(home), order[start : start + step]
+    for start in range(0, len(left), step):
+        units, links = np.array(home), np.arange(start, min(start + step, len(left)))
         links = links[units[left[links]] != units[right[links]]]
-        for one, other in zip(left[links].tolist(), right[links].tolist(), strict=True):
+        sides = links.tolist(), left[links].tolist(), right[links].tolist()
+        for link, one, other in zip(*sides, strict=True):
             first, second = home[one], home[other]
-            if authors[first] & authors[second]:
+            both = authors[first] & authors[second]
+            if first == second or both != (common[link] if common else 0):
                 continue
             if first > second:
                 first, second = second, first

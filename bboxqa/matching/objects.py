@@ -1,5 +1,7 @@
 """Objects: units that overlap loosely, and boxes that one annotator drew twice."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bboxqa.core.arrays import (
@@ -10,7 +12,7 @@ from bboxqa.core.arrays import (
     run_starts,
     sum_by,
 )
-from bboxqa.matching.linkage import drawn_ranks
+from bboxqa.matching.linkage import drawn_ranks, join_in_order
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs, UnitTable
 
@@ -26,19 +28,7 @@ def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePai
     object, rather than an object that the others missed. Ties are broken by the boxes; names and
     ids have no effect.
 
-    Parameters
-    ----------
-    annotations : Annotations
-        N annotations, ordered by image, then annotator.
-    units : UnitTable
-        The unit of each annotation.
-    near : CandidatePairs
-        The pairs that overlap loosely.
-
-    Returns
-    -------
-    (U,) int64
-        Objects are numbered in the order of their first units.
+    Objects are numbered in the order of their first units.
     """
     size = np.bincount(units.unit, minlength=len(units))
     one, other = units.unit[near.left], units.unit[near.right]
@@ -55,41 +45,32 @@ def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePai
     author, place = annotations.annotator[order], home[units.unit][order]
     twice = place[1:][(np.diff(place) == 0) & (np.diff(author) == 0)]
     hard = np.isin(home, twice)
-    home[hard] = np.flatnonzero(hard)
-    _join(home, annotations, units, near.take(apart[hard[first]]))
+    pairs, unit = near.take(apart[hard[first]]), units.unit
+    # By descending similarity, then by the shapes of pairs and their units'.
+    nodes = np.flatnonzero(np.isin(unit, distinct(unit[np.append(pairs.left, pairs.right)])))
+    rank = np.zeros(len(annotations), np.int64)
+    rank[nodes] = drawn_ranks(annotations, nodes) + 1
+    keys = []
+    for value in (sum_by(unit, rank, len(units))[unit], rank):
+        keys += [*np.sort([value[pairs.left], value[pairs.right]], axis=0)[::-1]]
+    ordered = pairs.take(np.lexsort((*keys, -np.rint(pairs.similarity * _STEPS))))
+    home[hard] = _merged(unit, annotations, ordered)[hard]
     return np.unique(home, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
-def _join(
-    home: IndexArray, annotations: Annotations, units: UnitTable, pairs: CandidatePairs
-) -> None:
-    """Join units along the pairs, unless an annotator would appear twice, in place."""
-    unit = units.unit
-    nodes = np.flatnonzero(np.isin(unit, distinct(unit[np.append(pairs.left, pairs.right)])))
-    authors: dict[int, int] = {}
-    for one, author in zip(
-        unit[nodes].tolist(), annotations.annotator[nodes].tolist(), strict=True
-    ):
-        authors[one] = authors.get(one, 0) | 1 << author
-    members = {one: [one] for one in authors}
-    # By descending similarity, then by the shapes of pairs and their units'.
-    rank = np.zeros(len(annotations), np.int64)
-    rank[nodes] = drawn_ranks(annotations, nodes) + 1
-    of_unit = sum_by(unit, rank, len(units))
-    keys = []
-    for value in (of_unit[unit], rank):
-        keys += [*np.sort([value[pairs.left], value[pairs.right]], axis=0)[::-1]]
-    ordered = pairs.take(np.lexsort((*keys, -np.rint(pairs.similarity * _STEPS))))
-    of = {one: one for one in authors}
-    ends = unit[ordered.left].tolist(), unit[ordered.right].tolist()
-    for one, other in zip(*ends, strict=True):
-        a, b = sorted((of[one], of[other]))
-        if authors[a] & authors[b]:
-            continue
-        authors[a] |= authors[b]
-        members[a] += members.pop(b)
-        of |= dict.fromkeys(members[a], a)
-    home[list(of)] = list(of.values())
+def _merged(
+    home: IndexArray, annotations: Annotations, pairs: CandidatePairs, common: Sequence[int] = ()
+) -> IndexArray:
+    """Return what each object is merged into along the pairs, in their order, (O,)."""
+    into = np.arange(int(home.max(initial=-1)) + 1)
+    merged = distinct(home[np.append(pairs.left, pairs.right)])
+    place, members = np.searchsorted(merged, home), np.flatnonzero(np.isin(home, merged))
+    authors = [0] * len(merged)
+    who = annotations.annotator[members].tolist()
+    for each, author in zip(place[members].tolist(), who, strict=True):
+        authors[each] |= 1 << author
+    into[merged] = merged[join_in_order(place[pairs.left], place[pairs.right], authors, common)]
+    return into
 
 
 def without_repetitions(
@@ -101,16 +82,8 @@ def without_repetitions(
     and if others drew both and overlap at least loosely. The box in the smaller object is then a
     repetition, and no other annotator missed anything.
 
-    Parameters
-    ----------
-    annotations : Annotations
-        N annotations.
-    home : (N,) int64
-        The object of each annotation; no annotator appears twice in an object.
-    near : CandidatePairs
-        The pairs of annotations by two annotators that overlap loosely.
-    own : CandidatePairs
-        The pairs of annotations by one annotator that match.
+    `home`, (N,), is the object of each annotation, in which no annotator appears twice; `near` and
+    `own` are those of `MatchedUnits`.
     """
     size = np.bincount(home)
     # Pairs of one annotator that may join two objects that others drew as well.
@@ -132,7 +105,13 @@ def without_repetitions(
     pairs = own.take(several[np.bincount(pair[by_others], minlength=len(key)) > 0])
     if not len(pairs):
         return home
-    into = _joined(annotations, home, pairs)
+    nodes = distinct(np.concatenate([pairs.left, pairs.right]))
+    rank = np.zeros(len(annotations), np.int64)
+    rank[nodes] = drawn_ranks(annotations, nodes)
+    low, high = np.sort([rank[pairs.left], rank[pairs.right]], axis=0)
+    pairs = pairs.take(np.lexsort((high, low, -pairs.similarity.round(9))))
+    authors = [1 << author for author in annotations.annotator[pairs.left].tolist()]
+    into = _merged(home, annotations, pairs, authors)
     touched = np.flatnonzero(np.isin(into[home], into[home[pairs.left]]))
     rank = drawn_ranks(annotations, touched)
     author, root = annotations.annotator[touched], into[home[touched]]
@@ -143,35 +122,3 @@ def without_repetitions(
     result = into[home]
     result[touched[again]] = len(size) + np.arange(again.sum())
     return np.unique(result, return_inverse=True)[1].astype(np.int64, copy=False)
-
-
-def _joined(annotations: Annotations, home: IndexArray, pairs: CandidatePairs) -> IndexArray:
-    """Return the object that each object is merged into along the pairs, (O,)."""
-    into = np.arange(int(home.max()) + 1)
-    ends = distinct(np.concatenate([pairs.left, pairs.right]))
-    members = np.flatnonzero(np.isin(home, home[ends]))
-    authors: dict[int, int] = {}
-    for each, author in zip(
-        home[members].tolist(), annotations.annotator[members].tolist(), strict=True
-    ):
-        authors[each] = authors.get(each, 0) | 1 << author
-    rank = np.zeros(len(annotations), np.int64)
-    rank[ends] = drawn_ranks(annotations, ends)
-    low, high = np.sort([rank[pairs.left], rank[pairs.right]], axis=0)
-    of = {each: each for each in authors}
-    for place in np.lexsort((high, low, -pairs.similarity.round(9))).tolist():
-        left = int(pairs.left[place])
-        one, other = (_root(of, int(home[end])) for end in (left, int(pairs.right[place])))
-        if one == other or authors[one] & authors[other] != 1 << int(annotations.annotator[left]):
-            continue
-        one, other = sorted((one, other))
-        of[other] = one
-        authors[one] |= authors[other]
-    into[list(of)] = [_root(of, each) for each in of]
-    return into
-
-
-def _root(of: dict[int, int], each: int) -> int:
-    while of[each] != each:
-        each = of[each]
-    return each
