@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,13 @@ from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, is_coco
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import format_of, formats_of, is_source, suffixes
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.unreadable import RESULT_FILES, WRITTEN_FILES, damage_of, damaged
+from bboxqa.formats.unreadable import (
+    RESULT_FILES,
+    WRITTEN_FILES,
+    damage_of,
+    damaged,
+    ends_of_file,
+)
 from bboxqa.model.settings import read_settings_file
 
 SETTINGS_FILE = "bboxqa.toml"
@@ -233,11 +239,7 @@ def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
 def _is_read(file: Path) -> bool:
     """Return whether a source is COCO JSON, or in another format that is read."""
     if file.name.lower().endswith(".json") and file.is_file():
-        with suppress(OSError), file.open("rb") as stream:
-            head = stream.read(LOOKED_AT)
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOOKED_AT))
-            return is_coco(file.name, head) or is_coco(file.name, stream.read())
-        return False
+        return any(is_coco(file.name, each) for each in ends_of_file(file))
     return file.is_dir() or format_of(file) is not COCO
 
 

@@ -142,10 +142,10 @@ def _tool_of(source: Any) -> str:
     """Return the tool that wrote what was measured, where files can be written for it; or CVAT."""
     from bboxqa.formats.registry import format_of
     from bboxqa.formats.source import SourcePath
-    from bboxqa.formats.sources import paths_in
+    from bboxqa.formats.sources import as_paths
 
     # What is known of the paths that were read is not looked up again.
-    found = {format_of(SourcePath.at(each)).name for each in paths_in(source)}
+    found = {format_of(SourcePath.at(each)).name for each in as_paths(source)}
     return min(found) if len(found) == 1 and found <= {*TOOLS} else "cvat"
 
 
@@ -190,11 +190,11 @@ def targets_of(
     What must not be written to is refused before anything is read: `source`, files or a mapping of
     annotators to files, and `others`. A page shows `top` images.
     """
-    from bboxqa.formats.sources import paths_in
+    from bboxqa.formats.sources import as_paths
 
     names = ("report", "images", "split", "out", "send_back", "to", "force", "pseudonyms")
     report, images, split, out, folder, to, force, key = (given.pop(name, None) for name in names)
-    paths = paths_in(source)
+    paths = as_paths(source)
     inputs = [*paths, *others]
     refuse_inputs([report], inputs, images)
     if out is not None:

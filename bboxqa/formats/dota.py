@@ -10,7 +10,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.document import Where
-from bboxqa.formats.heads import is_dota_head
 from bboxqa.formats.images import FileImages, LabelFile
 from bboxqa.formats.label_folders import holds_labels
 from bboxqa.formats.source import members_of
@@ -36,7 +35,7 @@ def translate(path: Path, into: Collector) -> None:
     """Translate a folder or archive of label files."""
     into.title = "DOTA labels"
     members = members_of(path)
-    labels = [each for each in members if holds_labels(each, is_dota_head)]
+    labels = [each for each in members if holds_labels(each, "DOTA")]
     # If there are label folders, other text files describe the data set.
     labels = [e for e in labels if any(map(_OF_LABELS.fullmatch, e.folder.split("/")))] or labels
     if not labels:

@@ -39,9 +39,10 @@ class Format(msgspec.Struct, frozen=True):
     suffixes: tuple[str, ...]
     """The suffixes of its files, such as ".json"; other files in a folder are ignored. Of a folder,
     `bboxqa.read` reads the files that `recognises` accepts."""
-    recognises: Recognises
+    recognises: Recognises | None
     """Called with the path of a file; returns whether it looks like this format, or how sure it is.
-    The format that is most sure reads the file; there is no order of formats."""
+    The format that is most sure reads the file; there is no order of formats. None if sources are
+    folders."""
     read: Reader
     document: DocumentReader | None = None
     """None if `bboxqa validate` does not check the format."""
@@ -59,7 +60,7 @@ class Format(msgspec.Struct, frozen=True):
 def translated_format(
     name: str,
     suffixes: tuple[str, ...],
-    recognises: Recognises,
+    recognises: Recognises | None,
     translate: "Translate | str",
     *,
     recognises_folder: Recognises | None = None,

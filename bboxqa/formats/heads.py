@@ -30,6 +30,22 @@ _NO_COCO = rb'(?!.*"images"\s*:)'
 _ITEM = rb"(?:\[\s*)?\{"
 _FLOAT = rb" -?\d+(?:\.\d+)?"
 _BY_JQ = "Convert it: jq '{}' FILE > OUT.json"
+# Numbers that are none are found when labels are read.
+_LINE = rb"\s*\d+(?:\.0*)?(?:[ \t]+(?:" + NUMBER + rb"|-?(?i:nan|inf))){4,}[ \t]*(?:[\r\n]|\Z)"
+_SHARES = rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}"
+_DOTA_HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
+# A category contains a character other than digits, since lines of numbers only may be YOLO labels.
+# A quoted character at the end of a line means ICDAR text, which has colours, centres and boxes
+# before it.
+_REST = rb"(?![-+.\deE \t]+(?:\r?\n|\Z))(?![^\n]*\"[ \t]*(?:\r?\n|\Z))[^\s:]"
+_DOTA_LABEL = rb"\s*" + rb"[ \t]+".join([NUMBER] * 8) + rb"[ \t]+" + _REST
+_DOTA = rb"(?i)(?:\xef\xbb\xbf)?(?:(?:%b)+(?:\s*\Z|%b)|%b)" % (
+    _DOTA_HEADER, _DOTA_LABEL, _DOTA_LABEL,
+)  # fmt: skip
+_VIA_CSV = (
+    rb'#?"?filename"?,"?file_size"?,"?file_attributes"?,"?region_count"?,"?region_id"?,'
+    rb'"?region_shape_attributes"?,"?region_attributes"?\s'
+)
 _DATUMARO = "Convert it with datumaro: datum convert -i FOLDER -if {} -f coco -o OUT"
 
 
@@ -105,7 +121,7 @@ _SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
     (
         "VIA", _JSON, (rb'\{(?!\s*"images"\s*:)(?:.*"_via_(?:settings|img_metadata)"\s*:'
         rb'|\s*"(?:[^"\\]|\\.)*"\s*:\s*\{(?=.{0,4000}"filename"\s*:)'
-        rb'.{0,4000}"(?:regions|file_attributes|base64_img_data)"\s*:)'),
+        rb'.{0,4000}"(?:regions|file_attributes|base64_img_data)"\s*:)|' + _VIA_CSV),
         "JSON of VIA", _MEASURED,
     ),
     (
@@ -178,9 +194,14 @@ _SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
     ("table", _NAMED, b"", "a table", _COLUMNS),
     ("YAML", _NAMED, b"", "YAML",
      "Name the folder that has the annotations; labels of YOLO are read with its data.yaml."),
-    ("YOLO", _NAMED, b"", "labels of YOLO", _LABELS),
-    ("DOTA", _NAMED, b"", "labels of DOTA",
+    ("YOLO", _NAMED, _LINE, "labels of YOLO", _LABELS),
+    ("DOTA", _NAMED, _DOTA, "labels of DOTA",
      "Name the folder that has them, one for each annotator."),
+    ("Supervisely meta", _NAMED, rb'\{.*"classes"\s*:\s*\[(?:\s*\]|\s*\{.*"(?:title|shape)"\s*:)',
+     "the classes of a Supervisely project", _MEASURED),
+    ("Zooniverse", _NAMED, b"".join(rb"(?=[^\n]*\b%b\b)" % each for each in (
+        b"user_name", b"metadata", b"annotations", b"subject_data", b"subject_ids")),
+     "classifications of Zooniverse", _MEASURED),
 )  # fmt: skip
 WHAT = {kind: (what, advice) for kind, _, _, what, advice in _SIGNATURES}
 # By kind, the pattern, and words that it needs if it has no alternatives: they are found faster.
@@ -217,8 +238,10 @@ def _is_like(kind: str, head: bytes) -> bool:
     return all(word in head for word in words) and bool(re.match(pattern, head, re.DOTALL))
 
 
-def begins(kind: str, head: bytes) -> bool:
-    """Return whether a text begins like JSON or XML of a kind.
+def begins(kind: str, head: bytes, *, strict: bool = False) -> bool:
+    r"""Return whether a text begins like JSON, XML or labels of a kind.
+
+    With `strict`, the numbers of labels of YOLO have to be relative to the image.
 
     Examples
     --------
@@ -226,8 +249,14 @@ def begins(kind: str, head: bytes) -> bool:
     (True, False)
     >>> begins("VOC", b"<annotation><filename>a.jpg"), begins("VOC", b"<annotations><image>")
     (True, False)
+    >>> [begins("YOLO", each) for each in (b"0 .5 .5 .1 .2", b"0 .5 .5 nan .2", b"cat 1 2 3 4")]
+    [True, True, False]
+    >>> [begins("DOTA", each) for each in (b"1 1 5 1 5 3 1 3 plane 0", b"gsd:1\\n", b"0 .1 .1 .5")]
+    [True, True, False]
     """
-    return _is_like(kind, plain_head(head))
+    plain = plain_head(head)
+    is_share = kind != "YOLO" or not strict or re.match(_SHARES, plain) is not None
+    return is_share and _is_like(kind, plain)
 
 
 def kind_in(group: str, head: bytes) -> str | None:
@@ -318,8 +347,8 @@ _ANY_KEY = rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmen
 _SOMETHING = rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]"
 
 
-def is_without_coco(head: bytes, end: bytes = b"") -> bool:
-    """Return whether the beginning and the end of a file are an object with no key of COCO.
+def is_without_coco(text: bytes) -> bool:
+    """Return whether the beginning of a file, and maybe its end, has no key of COCO.
 
     A file that is empty, cut off before its first key, or has zero bytes, as UTF-16 does, may be
     annotations and gives False.
@@ -329,8 +358,8 @@ def is_without_coco(head: bytes, end: bytes = b"") -> bool:
     >>> is_without_coco(b'{"line": 1}'), is_without_coco(b'{"images": []}'), is_without_coco(b"{")
     (True, False, False)
     """
-    is_text = re.match(_SOMETHING, head) is not None and b"\0" not in head
-    return is_text and not re.search(_ANY_KEY, head + end)
+    is_text = re.match(_SOMETHING, text) is not None and b"\0" not in text
+    return is_text and not re.search(_ANY_KEY, text)
 
 
 def is_coco(name: str, end: bytes) -> bool:
@@ -344,25 +373,7 @@ def is_coco(name: str, end: bytes) -> bool:
     return is_known and not name.lower().endswith(".fixed.json")
 
 
-# Patterns of other formats than COCO are compiled when such a file is looked at.
-# Numbers that are none are found when labels are read.
-_LINE = rb"\s*\d+(?:\.0*)?(?:[ \t]+(?:" + NUMBER + rb"|-?(?i:nan|inf))){4,}[ \t]*(?:[\r\n]|\Z)"
-_SHARES = rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}"
 _NAMES_KEY = rb"(?m)^[\"']?(?:names|kpt_shape)[\"']?\s*:"
-_DOTA_HEADER = rb"\s*(?:imagesource|gsd)\s*:[^\n]*(?:\n|\Z)"
-# A category contains a character other than digits, since lines of numbers only may be YOLO labels.
-# A quoted character at the end of a line means ICDAR text, which has colours, centres and boxes
-# before it.
-_REST = rb"(?![-+.\deE \t]+(?:\r?\n|\Z))(?![^\n]*\"[ \t]*(?:\r?\n|\Z))[^\s:]"
-_DOTA_LABEL = rb"\s*" + rb"[ \t]+".join([NUMBER] * 8) + rb"[ \t]+" + _REST
-_DOTA = rb"(?i)(?:\xef\xbb\xbf)?(?:(?:%b)+(?:\s*\Z|%b)|%b)" % (
-    _DOTA_HEADER, _DOTA_LABEL, _DOTA_LABEL,
-)  # fmt: skip
-_VIA_CSV = (
-    rb'#?"?filename"?,"?file_size"?,"?file_attributes"?,"?region_count"?,"?region_id"?,'
-    rb'"?region_shape_attributes"?,"?region_attributes"?\s'
-)
-_META = rb'(?s)\{.*"classes"\s*:\s*\[(?:\s*\]|\s*\{.*"(?:title|shape)"\s*:)'
 
 
 def is_yaml(name: str) -> bool:
@@ -383,40 +394,3 @@ def is_names_head(name: str, head: bytes) -> bool:
     if is_yaml(name):
         return re.search(_NAMES_KEY, text) is not None
     return b"\0" not in text and bool(text)
-
-
-def is_label_head(head: bytes, *, strict: bool = False) -> bool:
-    """Return whether a file begins with a label of YOLO.
-
-    With `strict`, its numbers have to be relative to the image.
-
-    Examples
-    --------
-    >>> [is_label_head(each) for each in (b"0 .5 .5 .1 .2", b"0 .5 .5 nan .2", b"cat 1 2 3 4")]
-    [True, True, False]
-    """
-    is_share = not strict or re.match(_SHARES, head) is not None
-    return is_share and re.match(_LINE, head) is not None
-
-
-def is_dota_head(head: bytes) -> bool:
-    r"""Return whether a file begins with a label of DOTA, or with its header lines.
-
-    Examples
-    --------
-    >>> is_dota_head(b"1 1 5 1 5 3 1 3 plane 0"), is_dota_head(b"0 .1 .1 .5 .1 .5 .3 .1 .3")
-    (True, False)
-    >>> is_dota_head(b"imagesource:GoogleEarth\ngsd:0.146\n")
-    True
-    """
-    return re.match(_DOTA, head) is not None
-
-
-def is_via_head(head: bytes) -> bool:
-    """Return whether a file begins like JSON or CSV of VIA."""
-    return begins("VIA", head) or re.match(_VIA_CSV, plain_head(head)) is not None
-
-
-def is_meta_head(head: bytes) -> bool:
-    """Return whether a file begins like the list of classes of a Supervisely project."""
-    return re.match(_META, plain_head(head)) is not None

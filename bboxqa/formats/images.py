@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -117,8 +116,7 @@ class FileImages:
         self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
         known = {each.name for each in (*labels, *apart)}
         tools = (e for e in others if e.name.lower().endswith(_OF_TOOLS) and e.name not in known)
-        kinds = {each: kind_of(each.head()) or kind_in("json", each.head()) for each in tools}
-        self.left_out = [*apart, *(e for e, kind in kinds.items() if kind in ("VOC", "LabelMe"))]
+        self.left_out = [*apart, *(each for each in tools if _kind(each) in ("VOC", "LabelMe"))]
         self.listed: dict[str, str] = {}
         """Image names in lists of images, by place."""
         self._into = into
@@ -132,15 +130,14 @@ class FileImages:
         cls, path: Path, into: "Collector", members: Sequence[Member], kind: str, suffix: str
     ) -> "FileImages":
         """Return the images of the files of a kind; raises DatasetError if there are none."""
-        named = [*members_with(members, suffix)]
-        heads = [member.head() for member in named]
-        is_own = [begins(kind, head) for head in heads]
-        if not any(is_own):
+        kept, apart = list[Member](), list[Member]()
+        heads = {each: each.head() for each in members_with(members, suffix)}
+        for member, head in heads.items():
+            # A full disk or a crash leaves empty files; reading them reports each one.
+            (kept if begins(kind, head) or not head.strip() else apart).append(member)
+        if not any(heads[each].strip() for each in kept):
             raise DatasetError([f"{path}: has no {WHAT[kind][0]}"])
-        # A full disk or a crash leaves empty files; reading them reports each one.
-        kept = [found or not head.strip() for found, head in zip(is_own, heads, strict=True)]
-        apart = [each for each, is_kept in zip(named, kept, strict=True) if not is_kept]
-        return cls(path, into, [*compress(named, kept)], members, apart)
+        return cls(path, into, kept, members, apart)
 
     def add_named(
         self,
@@ -180,13 +177,13 @@ class FileImages:
     def add(self, place: str, where: Where) -> Record:
         """Return the record of an image that has the name of its place, with its size if known."""
         self._places.add(place)
-        image, size = self._into.image(place, where), None
-        if (picture := self.pictures.get(place)) is not None:
+        image, picture = self._into.image(place, where), self.pictures.get(place)
+        if picture is not None:
             image["file_name"] = place + PurePosixPath(picture.name).suffix
-            size = size_of_picture(picture)
         else:
             image["file_name"] = self.listed.get(place, place)
             self._into.tally["nameless"] += place not in self.listed
+        size = None if picture is None else size_of_picture(picture)
         if size is None:
             size = given_size(self._choices, image["file_name"])
             self._into.tally["given"] += size is not None
@@ -236,7 +233,7 @@ class FileImages:
             if head and len(head) < HEAD and (problem := damage_in(member.name, head)):
                 into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
                 continue
-            kind = kind_of(head) or kind_in("json", head)
+            kind = _kind(member)
             problem = f"{member.name}: is {WHAT[kind][0] if kind else 'something else'}"
             problem += f"; expected {expected}; it is left out"
             into.defect("T012", problem, Where(member.name, 1))
@@ -249,19 +246,16 @@ class FileImages:
     def _add_unlabelled(self) -> None:
         """Add the images without a label file if annotators were asked about them, and a note."""
         left_out = {place_of(each.inner) for each in self.left_out}
-        unlabelled = {*self.pictures, *self.listed} - self._places - left_out
         # Pictures that show labels are no images, unless they are in a folder with labelled ones.
         labelled = {place.rpartition("/")[0] for place in self._places}
-        apart = {each for each in unlabelled if each.rpartition("/")[0] not in labelled}
-        shown = {
+        places = sorted(
             each
-            for each in apart & {*self.pictures}
-            if any(map(_OF_LABELS.fullmatch, each.split("/")[:-1]))
-        }
-        places = sorted(unlabelled - shown)
-        if not places:
-            return
-        if self.files and not self.listed and self._places.isdisjoint(self.pictures):
+            for each in {*self.pictures, *self.listed} - self._places - left_out
+            if each not in self.pictures
+            or each.rpartition("/")[0] in labelled
+            or not any(map(_OF_LABELS.fullmatch, each.split("/")[:-1]))
+        )
+        if places and self.files and not self.listed and self._places.isdisjoint(self.pictures):
             some = count(len(self.pictures), "picture")
             self._into.notes.append(f"{some} left out: no label file has the name of one")
             return
@@ -273,13 +267,19 @@ class FileImages:
             else:
                 problem = f"{one_line(name or place)}: has no label file"
                 self._into.defect("T023", problem, Where("", 1))
-        taken = {
-            "asked": "asked about, with nothing found, as --missing-txt says",
-            "not-asked": "not asked about, as --missing-txt says",
-            None: "not asked about; if nothing was found there: --missing-txt asked",
-        }
-        some = f"{count(len(places), 'image')} without a label file"
-        self._into.notes.append(f"{some}: taken as {taken[asked]}")
+        said = "not asked about; if nothing was found there: --missing-txt asked"
+        if asked is not None:
+            found = "asked about, with nothing found" if asked == "asked" else "not asked about"
+            said = f"{found}, as --missing-txt says"
+        if places:
+            some = f"{count(len(places), 'image')} without a label file"
+            self._into.notes.append(f"{some}: taken as {said}")
+
+
+def _kind(member: Member) -> str | None:
+    """Return what a file of another format begins like."""
+    head = member.head()
+    return kind_of(head) or kind_in("json", head)
 
 
 def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) -> list[Member]:
@@ -291,7 +291,7 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     """
     pictures = [member for member in members if is_picture(member.name)]
     names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
-    own = f"{_as_named(path).name}/"
+    own = f"{path.absolute().name}/"
     for folder, split in _around(path) if not pictures else ():
         named = filter(OF_PICTURES.fullmatch, folder.names.folders)
         # The most usual names come first.
@@ -316,18 +316,15 @@ def _around(path: Path) -> list[tuple[SourcePath, str]]:
     source = SourcePath.at(path)
     if path.is_file() or not source.is_folder:
         return []
-    near = _with_parent(source.beside(_as_named(path).parent))
-    found, split = [(each, "") for each in near], near[-1].name
-    if is_split(split):
-        found += [(each, split) for each in _with_parent(near[-1].beside(near[-1].parent))]
+    here = source.beside(path.resolve() if ".." in path.parts else path.absolute())
+    found, split = list[tuple[SourcePath, str]](), ""
+    for _ in range(2):
+        here = here.beside(here.parent)
+        found.append((here, split))
+        if here.name.lower() in ("labels", "annotations"):
+            here = here.beside(here.parent)
+            found.append((here, split))
+        if not is_split(here.name):
+            break
+        split = here.name
     return found
-
-
-def _as_named(path: Path) -> Path:
-    """Return the absolute path of a folder, that of a link itself."""
-    return path.resolve() if ".." in path.parts else path.absolute()
-
-
-def _with_parent(folder: SourcePath) -> list[SourcePath]:
-    is_of_labels = folder.name.lower() in ("labels", "annotations")
-    return [folder, folder.beside(folder.parent)] if is_of_labels else [folder]

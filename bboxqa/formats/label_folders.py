@@ -12,7 +12,7 @@ from unicodedata import normalize
 import msgspec
 
 from bboxqa.core.file_names import SPLIT, is_split
-from bboxqa.formats.heads import as_utf8
+from bboxqa.formats.heads import as_utf8, begins, is_names_file, is_names_head
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import SourcePath
 
@@ -45,7 +45,7 @@ def is_label_name(name: str) -> bool:
     return last.lower().endswith(".txt") and not re.fullmatch(_NO_LABELS, last, re.IGNORECASE)
 
 
-def holds_labels(member: Member, is_label: Callable[[bytes], bool]) -> bool:
+def holds_labels(member: Member, kind: str) -> bool:
     """Return whether a file is named like labels, or like a list or a note and holds labels.
 
     Of images without objects they are empty: in a folder of labels, readme.txt is that of an image.
@@ -53,31 +53,28 @@ def holds_labels(member: Member, is_label: Callable[[bytes], bool]) -> bool:
     if is_label_name(member.name) or not member.name.lower().endswith(".txt"):
         return member.name.lower().endswith(".txt")
     text, folder = as_utf8(member.head()).strip(), member.folder.rpartition("/")[2]
-    return is_label(text) if text else bool(re.fullmatch(_OF_LABELS, folder, re.IGNORECASE))
+    return begins(kind, text) if text else bool(re.fullmatch(_OF_LABELS, folder, re.IGNORECASE))
 
 
 class LabelFolders(msgspec.Struct, frozen=True):
     """Recognises folders and archives of a format with a label file for each image."""
 
     suffix: str
-    is_label: Callable[[bytes, bool], bool]
-    """Called with the beginning of a file, and with whether nothing else indicates the format;
-    returns whether the file holds labels.
-    """
-    may_be_empty: bool = False
-    """Whether label files without labels are empty."""
+    kind: str
+    """How label files begin; see `bboxqa.formats.heads.begins`."""
 
-    def is_one_source(self, folder: SourcePath, *, is_marked: bool = False) -> bool:
-        """Return whether a folder is one data set, and not the parent of several.
-
-        `is_marked` says whether another file indicates the format.
-        """
-        has_labels = folder.once(self._have_labels, not is_marked)
-        may_be_empty = has_labels is None and self.may_be_empty
-        if has_labels or (may_be_empty and self._are_named(folder.names.files)):
+    def is_one_source(self, folder: SourcePath) -> bool:
+        """Return whether a folder is one data set, and not the parent of several."""
+        names = folder.names.files if self.kind == "YOLO" else ()
+        described = (each for each in names if is_names_file(each))
+        strict = not any(is_names_head(each, (folder / each).head) for each in described)
+        has_labels = folder.once(self._have_labels, strict)
+        if has_labels is None and self.kind == "YOLO":
+            has_labels = self._are_named(folder.names.files)
+        if has_labels:
             return True
         known = (each for each in folder.folders if re.fullmatch(INSIDE, each.name))
-        return any(self._holds_labels(each, strict=not is_marked) for each in known)
+        return any(self._holds_labels(each, strict=strict) for each in known)
 
     def folders_in_parts(self, folder: SourcePath) -> list[SourcePath]:
         """Return the folders of labels in a data set, each of which may be by one person.
@@ -85,18 +82,12 @@ class LabelFolders(msgspec.Struct, frozen=True):
         A folder that holds all labels is entered. Empty if labels are beside the folders, or if
         the folders are splits of the data set.
         """
-        while True:
-            has_labels = folder.once(self._have_labels, False)
-            # Here empty files are labels in all formats: others beside them are known by now.
-            if has_labels or (has_labels is None and self._are_named(folder.names.files)):
-                return []
-            held = [each for each in folder.folders if self._holds_labels(each)]
-            if len(held) != 1:
-                return [] if any(is_split(each.name) for each in held) else held
-            folder = held[0]
+        # Here empty files are labels in all formats: others beside them are known by now.
+        return _parts(folder, self._has_labels_or_none, self._holds_labels)
 
-    def _is_named(self, name: str) -> bool:
-        return name.lower().endswith(self.suffix) and (self.suffix != ".txt" or is_label_name(name))
+    def _has_labels_or_none(self, folder: SourcePath) -> bool:
+        has_labels = folder.once(self._have_labels, False)
+        return self._are_named(folder.names.files) if has_labels is None else has_labels
 
     def _holds_labels(self, folder: SourcePath, *, strict: bool = False) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
@@ -106,18 +97,23 @@ class LabelFolders(msgspec.Struct, frozen=True):
             if has_labels is not None:
                 # Empty files beside labels of another format are of that format.
                 return has_labels
-            is_empty = is_empty or (self.may_be_empty and self._are_named(files))
+            # Label files of YOLO without labels are empty.
+            is_empty = is_empty or (self.kind == "YOLO" and self._are_named(files))
         return is_empty
+
+    def _named(self, files: Sequence[str]) -> list[str]:
+        ends = (each for each in files if each.lower().endswith(self.suffix))
+        return [each for each in ends if self.suffix != ".txt" or is_label_name(each)]
 
     def _are_named(self, files: Sequence[str]) -> bool:
         """Return whether files are named like labels, with nothing but images beside them."""
         others = any(each.lower().endswith(_OF_OTHERS) for each in files)
-        return not others and any(map(self._is_named, files))
+        return not others and bool(self._named(files))
 
     def _have_labels(self, folder: SourcePath, strict: bool) -> bool | None:
         """Return whether most of a sample of filled label files hold labels; None without any."""
         files = folder.names.files[:LOOKED_AT]
-        named = [*filter(self._is_named, files)]
+        named = self._named(files)
         # Labels may be named like notes.
         found = named or [each for each in files if each.lower().endswith(self.suffix)]
         # Logs and the like have similar names, so that the first files may all be such.
@@ -125,10 +121,22 @@ class LabelFolders(msgspec.Struct, frozen=True):
         spread = chain.from_iterable(found[first::step] for first in range(step))
         heads = (as_utf8((folder / each).head) for each in spread)
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
-        n_labels = sum(self.is_label(head, strict) for head in filled)
+        n_labels = sum(begins(self.kind, head, strict=strict) for head in filled)
         if not filled or not (named or n_labels):
             return None
         return 2 * n_labels > len(filled) if strict else n_labels > 0
+
+
+def _parts(
+    folder: SourcePath, has: Callable[[SourcePath], bool], holds: Callable[[SourcePath], bool]
+) -> list[SourcePath]:
+    """Return the folders that hold labels or masks, after entering one that holds all."""
+    while not has(folder):
+        inside = [each for each in folder.folders if holds(each)]
+        if len(inside) != 1:
+            return [] if any(is_split(each.name) for each in inside) else inside
+        (folder,) = inside
+    return []
 
 
 def has_empty_labels_only(folder: SourcePath) -> bool:
@@ -256,16 +264,14 @@ def people_of_masks(folder: SourcePath, *, by_image: bool) -> list[SourcePath]:
 
     A folder that holds all masks is entered. If `by_image`, an image has a folder of its masks.
     """
-    while not (any(map(_has_masks, _folders(folder))) if by_image else _has_masks(folder)):
-        inside = [each for each in _folders(folder) if holds_masks(each)]
-        if len(inside) != 1:
-            return [] if any(is_split(each.name) for each in inside) else inside
-        (folder,) = inside
-    return []
 
+    def holds(here: SourcePath) -> bool:
+        return not OF_PICTURES.fullmatch(here.name) and holds_masks(here)
 
-def _folders(folder: SourcePath) -> list[SourcePath]:
-    return [each for each in folder.folders if not OF_PICTURES.fullmatch(each.name)]
+    def has(here: SourcePath) -> bool:
+        return any(map(_has_masks, filter(holds, here.folders))) if by_image else _has_masks(here)
+
+    return _parts(folder, has, holds)
 
 
 def _has_masks(folder: SourcePath) -> bool:

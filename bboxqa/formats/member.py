@@ -56,7 +56,7 @@ READABLE = "Allow reading it, or move it elsewhere."
 UNPACK = "If that is right, unpack the archive, and name what is inside."
 ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
 
-_FIRST, _PART = 1 << 16, 1 << 20
+_PART = 1 << 20
 
 
 class Member(NamedTuple):
@@ -122,16 +122,9 @@ class Member(NamedTuple):
                     if os.fstat(file.fileno()).st_size > self.most:
                         raise too_large(self.shown, self.most)
                     return file.read()
-            with self.open() as stream:
-                # Small reads first, since `read` allocates memory for the whole requested size.
-                data = stream.read(_FIRST)
-                if len(data) == _FIRST:
-                    data += stream.read(max(0, self.most + 1 - _FIRST))
-        except ZIP_ERRORS as error:
+        except OSError as error:
             raise self._unreadable(error) from None
-        if len(data) > self.most:
-            raise too_large(self.shown, self.most)
-        return data
+        return b"".join(self.chunks())
 
     def _unreadable(self, error: Exception) -> DatasetError:
         reason = one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__)
@@ -191,10 +184,6 @@ def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
     return [each._replace(top=f"{top}/") for each in found] if is_named and is_only else found
 
 
-def _too_many(path: Path) -> DatasetError:
-    return DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
-
-
 def archive_members(path: Path) -> list[Member]:
     """Return the files of an archive, sorted, or the one in a gzip file; see `members_of`."""
     with path.open("rb") as file:
@@ -227,7 +216,7 @@ def _tar_entries(
     for number, info in enumerate(infos):
         # Folders and links take memory as well.
         if number > MAX_MEMBERS:
-            raise _too_many(path)
+            raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
         is_link = info.issym() or info.islnk()
         if is_link or (info.isreg() and not info.issparse()):
             opened = partial(_part, content or path, info.offset_data, info.size)
@@ -276,7 +265,7 @@ def _zip_members(path: Path) -> list[Member]:
         if n_entries == 0xFFFF and 0 <= wide <= len(tail) - 40:
             n_entries = struct.unpack_from("<Q", tail, wide + 32)[0]
     if n_entries > MAX_MEMBERS:
-        raise _too_many(path)
+        raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
     try:
         archive = zipfile.ZipFile(path)
     except ZIP_ERRORS as error:

@@ -17,7 +17,7 @@ from bboxqa.core.arrays import IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean, count, in_natural_order
 from bboxqa.formats.opening import decoded
-from bboxqa.formats.source import named_errors, read_whole
+from bboxqa.formats.source import read_whole
 from bboxqa.formats.sources import names_of, refuse_repeated_files
 from bboxqa.formats.tables import split_rows
 from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
@@ -210,8 +210,7 @@ def _decimal(text: str) -> Decimal:
 def _read_table(path: Path) -> _Table:
     name = str(path)
     refuse_foreign(path, table=True)
-    with named_errors(path, "a table of segments", NOT_A_FOLDER):
-        data = read_whole(path)
+    data = read_whole(path, "a table of segments", NOT_A_FOLDER)
     lines = io.StringIO(decoded(name, data), newline="").readlines()
     is_row = [line.lstrip(' "').strip()[:1] not in ("", "#") for line in lines]
     skipped = is_row.index(True) if True in is_row else len(lines)

@@ -22,13 +22,7 @@ from bboxqa.formats.format import Format, Recognises, translated_format
 from bboxqa.formats.heads import (
     TABLES,
     begins,
-    is_dota_head,
-    is_label_head,
     is_lines,
-    is_meta_head,
-    is_names_file,
-    is_names_head,
-    is_via_head,
     kind_in,
     plain_head,
 )
@@ -44,24 +38,19 @@ if TYPE_CHECKING:
     from bboxqa.formats.writing.content import Writer
 
 GROUP = "bboxqa.formats"
-_OF_ZOONIVERSE = {b"user_name", b"metadata", b"annotations", b"subject_data", b"subject_ids"}
 # The number of files examined beside labels, and in a folder.
 _LOOKED_AT, _SAMPLE = 50, 5
 
 
-def _begins(kind: str, source: SourcePath) -> bool:
-    return begins(kind, source.text_head[1])
+def _json_in(folder: SourcePath) -> list[SourcePath]:
+    """Return the JSON files directly in a folder; none if it cannot be read."""
+    return [folder / each for each in folder.names.files if each.lower().endswith(".json")]
 
 
 def _all_begin(kind: str, folder: SourcePath) -> bool:
     """Return whether a folder has JSON files directly inside, and a few of them are of a kind."""
     files = _json_in(folder)[:_SAMPLE]
     return bool(files) and all(begins(kind, each.head) for each in files)
-
-
-def _json_in(folder: SourcePath) -> list[SourcePath]:
-    """Return the JSON files directly in a folder; none if it cannot be read."""
-    return [folder / each for each in folder.names.files if each.lower().endswith(".json")]
 
 
 def _is_datumaro(folder: SourcePath) -> bool:
@@ -79,14 +68,18 @@ def _is_supervisely(folder: SourcePath) -> bool:
     if _all_begin("Supervisely", own):
         return not any(_all_begin("Supervisely", each) for each in folder.folders if each != own)
     named = (each for each in _json_in(folder) if each.name.lower() == "meta.json")
-    return any(is_meta_head(each.head) for each in named) or _all_begin("Supervisely", folder)
+    is_meta = any(begins("Supervisely meta", each.head) for each in named)
+    return is_meta or _all_begin("Supervisely", folder)
 
 
-def _is_yolo(folder: SourcePath) -> bool:
-    """Return whether a folder is one YOLO data set, rather than a folder of several."""
-    names = [each for each in folder.names.files if is_names_file(each)]
-    is_marked = any(is_names_head(each, (folder / each).head) for each in names)
-    return _YOLO.is_one_source(folder, is_marked=is_marked)
+def _is_sagemaker(folder: SourcePath) -> bool:
+    """Return whether a folder has the answers of workers, as Ground Truth arranges them."""
+    inside = (folder, folder / "worker-response", folder / "annotations/worker-response")
+    homes = [each for each in inside if "iteration-1" in each.names.folders]
+    homes += [folder] if folder.name.startswith("iteration-") else []
+    below = (each for home in homes for each, _ in files_by_folder(home))
+    first = next((file for each in below for file in _json_in(each)), None)
+    return first is not None and begins("SageMaker", first.head)
 
 
 def _has_boxes(source: SourcePath, said: Mapping[str, str] = MappingProxyType({})) -> bool:
@@ -105,54 +98,30 @@ def _has_boxes(source: SourcePath, said: Mapping[str, str] = MappingProxyType({}
     return bool(header) and (bool(said) or not columns_of(header, {}).problem)
 
 
-def _of_kind(kind: str, suffix: str = ".json") -> LabelFolders:
-    return LabelFolders(suffix, lambda head, _strict: begins(kind, head))
-
-
-def _in_folders(_file: SourcePath) -> int:
-    """Return 0: formats without a mark are recognised by their folders only."""
-    return 0
-
-
-_YOLO = LabelFolders(
-    ".txt", lambda head, strict: is_label_head(head, strict=strict), may_be_empty=True
-)
+def _begins(kind: str, source: SourcePath) -> bool:
+    return begins(kind, source.text_head[1])
 
 
 def _format(
     name: str,
     place: str,
-    suffixes: tuple[str, ...],
-    recognises: str | Recognises,
+    suffixes: tuple[str, ...] = (),
+    recognises: str | Recognises | None = None,
     recognises_folder: Recognises | None = None,
     folders: LabelFolders | None = None,
 ) -> Format:
-    """Return a format whose files begin like a kind, and whose reader is "module:function"."""
-    if folders is not None:
-        recognises_folder = recognises_folder or folders.is_one_source
+    """Return a format whose files begin like a kind, and whose reader is "module:function".
+
+    Without `recognises`, it is recognised by its folders only.
+    """
     return translated_format(
         name,
         suffixes,
         partial(_begins, recognises) if isinstance(recognises, str) else recognises,
         f"bboxqa.formats.{place}",
-        recognises_folder=recognises_folder,
+        recognises_folder=recognises_folder if folders is None else folders.is_one_source,
         folders_in_parts=None if folders is None else folders.folders_in_parts,
     )
-
-
-def _is_sagemaker(folder: SourcePath) -> bool:
-    """Return whether a folder has the answers of workers, as Ground Truth arranges them."""
-    inside = (folder, folder / "worker-response", folder / "annotations/worker-response")
-    homes = [each for each in inside if "iteration-1" in each.names.folders]
-    homes += [folder] if folder.name.startswith("iteration-") else []
-    below = (each for home in homes for each, _ in files_by_folder(home))
-    first = next((file for each in below for file in _json_in(each)), None)
-    return first is not None and begins("SageMaker", first.head)
-
-
-def _is_zooniverse(source: SourcePath) -> bool:
-    columns = source.text_head[1].removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
-    return bool(columns) and {*columns[0].split(b",")} >= _OF_ZOONIVERSE
 
 
 _BUILT_IN = (
@@ -160,23 +129,24 @@ _BUILT_IN = (
     _format("label-studio", "label_studio.reader:translate", (".json",), "Label Studio"),
     _format("cvat", "cvat.reader:translate", (".xml",), "CVAT"),
     _format("supervisely", "supervisely:translate", (".json",), "Supervisely", _is_supervisely),
-    _format("dota", "dota:translate", (), _in_folders,
-            folders=LabelFolders(".txt", lambda head, _strict: is_dota_head(head))),
-    _format("yolo", "yolo.reader:translate", (), _in_folders, _is_yolo, _YOLO),
-    _format("via", "via:translate", (".json", ".csv"), lambda of: is_via_head(of.text_head[1])),
-    _format("darwin", "darwin:translate", (".json",), "Darwin", folders=_of_kind("Darwin")),
+    _format("dota", "dota:translate", folders=LabelFolders(".txt", "DOTA")),
+    _format("yolo", "yolo.reader:translate", folders=LabelFolders(".txt", "YOLO")),
+    _format("via", "via:translate", (".json", ".csv"), "VIA"),
+    _format("darwin", "darwin:translate", (".json",), "Darwin",
+            folders=LabelFolders(".json", "Darwin")),
     _format("datumaro", "datumaro:translate", (".json",), "Datumaro", _is_datumaro),
     _format("sagemaker", "services:sagemaker", (".manifest", ".json", ".jsonl"), "SageMaker",
             _is_sagemaker),
     _format("labelbox", "services:labelbox", (".ndjson", ".json", ".jsonl"), "Labelbox"),
-    _format("zooniverse", "services:zooniverse", (".csv",), _is_zooniverse),
+    _format("zooniverse", "services:zooniverse", (".csv",), "Zooniverse"),
     _format("table", "box_tables.reader:translate", TABLES, _has_boxes),
-    _format("voc", "voc:translate", (), "VOC", folders=_of_kind("VOC", ".xml")),
-    _format("labelme", "labelme:translate", (), "LabelMe", folders=_of_kind("LabelMe")),
+    _format("voc", "voc:translate", (), "VOC", folders=LabelFolders(".xml", "VOC")),
+    _format("labelme", "labelme:translate", (), "LabelMe",
+            folders=LabelFolders(".json", "LabelMe")),
 )  # fmt: skip
 # Grey pictures look like masks, so that only what the user says recognises them.
 _MASKS, _OBJECT_FILES = (
-    translated_format("masks", (), _in_folders, "bboxqa.formats.masks:translate",
+    translated_format("masks", (), None, "bboxqa.formats.masks:translate",
                       folders_in_parts=partial(people_of_masks, by_image=by_image))
     for by_image in (False, True)
 )  # fmt: skip
@@ -204,9 +174,7 @@ def format_of(path: Path, choices: Choices = NO_CHOICES) -> Format:
     one.
     """
     found = formats_of(path, choices)
-    if len(found) > 1:
-        found = [each for each in found if each.name == choices.from_format] or found
-    return found[0] if found else COCO
+    return next((e for e in found if e.name == choices.from_format), (*found, COCO)[0])
 
 
 def is_results_list(path: Path, choices: Choices) -> bool:
@@ -280,9 +248,7 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
     of bboxqa and what lies in folders of labels are left out, but for files of other formats there.
     Raises DatasetError if a folder inside cannot be read.
     """
-    folders: list[SourcePath] = []
-    files: list[SourcePath] = []
-    waiting = [(folder, _DEPTH)]
+    folders, files, waiting = list[SourcePath](), list[SourcePath](), [(folder, _DEPTH)]
     root = realpath(folder)
     while waiting:
         here, depth = waiting.pop()
@@ -298,19 +264,17 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
         files += [here / each for each in named]
         below = [e for e in here.folders if e.name not in here.names.links or _is_new(e, root)]
         waiting += [(each, depth - 1) for each in reversed(below) if depth]
-    ends = suffixes()
-    candidates = [each for each in files if each.name.lower().endswith(ends)]
-    read = [
-        each for each in candidates
+    ends, found, unsure, others = suffixes(), folders[:], list[SourcePath](), list[SourcePath]()
+    for each in files:
+        formats = formats_of(each) if each.name.lower().endswith(ends) else []
+        is_sure = formats not in ([], [COCO]) or (bool(formats) and is_surely_coco(each))
         # Any JSON may be COCO.
-        if (of := formats_of(each)) and (of != [COCO] or each.name.lower().endswith(".json"))
-    ]  # fmt: skip
-    if folders or not folder.is_dir():
+        may_be = bool(formats) and each.name.lower().endswith(".json")
+        (found if is_sure else unsure if may_be else others).append(each)
+    if folders or (found and not folder.is_dir()):
         # Beside other sources, JSON that is not COCO is empty, cut off, or about something else.
-        sure = [each for each in read if is_surely_coco(each) or format_of(each) is not COCO]
-        read = sure if folders or sure else read
-    kept = {*read}
-    return sorted([*folders, *read]), [each for each in files if each not in kept]
+        return sorted(found), others + unsure
+    return sorted(found + unsure), others
 
 
 def _is_new(link: Path, root: str) -> bool:

@@ -1,6 +1,8 @@
 """Reading results of `agree` from the folder to which they were saved."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +10,14 @@ import msgspec
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import folder_problem
-from bboxqa.core.files import digest_of
 from bboxqa.core.pseudonyms import hider, is_telling, people_among, pseudonyms_of
-from bboxqa.formats.source import named_errors
+from bboxqa.formats.source import read_whole
 from bboxqa.model.annotations import Source
 
 _KEYS = {"summary": "thresholds", "manifest": "settings", "details": "tables"}
 _IN_DETAILS = ("diagnosis", "worst_images")
-_AGAIN = "make the result again with `bboxqa agree … --out FOLDER`"
+_NAME_IT = "Name the folder that `bboxqa agree … --out FOLDER` wrote"
+_AGAIN = "make the result again with `bboxqa agree … --out FOLDER`."
 _DIGITS = 16
 # Longer names are shortened inside sentences.
 _LONGEST = 100
@@ -29,54 +31,48 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
     one listed in the manifest.
     """
     if problem := folder_problem(folder):
-        hint = "Name the folder that `bboxqa agree … --out FOLDER` wrote."
-        raise DatasetError([problem], hint)
-    found = {name: _document(folder / f"{name}.json", key) for name, key in _KEYS.items()}
+        raise DatasetError([problem], f"{_NAME_IT}.")
+    found: dict[str, dict[str, Any]] = {}
+    for name, key in _KEYS.items():
+        path, problem = folder / f"{name}.json", f"has no key {key!r}"
+        try:
+            content = msgspec.json.decode(read_whole(path)) if path.is_file() else None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            content, problem = (), f"is not JSON: {error}"
+        if content is None:
+            problem = "is missing: the folder is not a result of `bboxqa agree --out`, or is a "
+            problem += "result of an earlier version"
+        if not isinstance(content, dict) or key not in content:
+            raise DatasetError([f"{path}: {problem}"], f"{_NAME_IT}, or {_AGAIN}")
+        found[name] = content
     _check_outputs(folder, found["manifest"])
     details = found.pop("details")
     return found | {name: details[name] for name in _IN_DETAILS if name in details}
 
 
-def _document(path: Path, key: str) -> dict[str, Any]:
-    """Return the object in a file, checked for a key."""
-    found: dict[str, Any] = {}
-    try:
-        if path.is_file():
-            with named_errors(path, "a file"):
-                found = msgspec.json.decode(path.read_bytes())
-            problem = "" if isinstance(found, dict) and key in found else f"has no key {key!r}"
-        else:
-            problem = "is missing: the folder is not a result of `bboxqa agree --out`, or is a "
-            problem += "result of an earlier version"
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        problem = f"is not JSON: {error}"
-    if problem:
-        hint = f"Name the folder that `bboxqa agree … --out FOLDER` wrote, or {_AGAIN}."
-        raise DatasetError([f"{path}: {problem}"], hint)
-    return found
-
-
 def _check_outputs(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse files that differ from the files written with the manifest."""
-    try:
-        listed = msgspec.convert(manifest.get("outputs", ()), list[Source])
-    except msgspec.ValidationError:
-        listed = []
-    expected = {each.name: each.blake2b or "" for each in listed}
+    expected = {each.name: each.blake2b or "" for each in _sources(manifest, "outputs")}
     problems = []
     for name in sorted(expected.keys() | {"summary.json", "details.json"}):
         path = folder / name
         # Other files are not part of the page: they may be missing, but must not differ.
         if path.name == name and path.is_file():
-            with named_errors(path, "a file"):
-                digest = digest_of(path)
+            digest = blake2b(read_whole(path)).hexdigest()
             if digest != expected.get(name):
                 wanted = f"{expected[name][:_DIGITS]}…" if name in expected else "no such file"
                 problem = f"found BLAKE2b {digest[:_DIGITS]}…; expected {wanted}, as manifest.json"
                 problems.append(f"{path}: {problem} says")
     if problems:
-        hint = f"Files were edited, or come from different runs: restore them, or {_AGAIN}."
+        hint = f"Files were edited, or come from different runs: restore them, or {_AGAIN}"
         raise DatasetError(problems, hint)
+
+
+def _sources(manifest: Mapping[str, Any], key: str) -> list[Source]:
+    """Return the files in a list of a manifest; none if the list was edited."""
+    with suppress(msgspec.ValidationError):
+        return msgspec.convert(manifest.get(key, ()), list[Source])
+    return []
 
 
 def pseudonymous_documents(
@@ -89,10 +85,7 @@ def pseudonymous_documents(
     or number in sentences.
     """
     known = {*pseudonyms_of(key, ()).values()}
-    try:
-        inputs = msgspec.convert(documents["manifest"].get("inputs"), list[Source])
-    except msgspec.ValidationError:
-        inputs = []
+    inputs = _sources(documents["manifest"], "inputs")
     models = {each.annotator for each in inputs if each.role == "predictions"}
     names = {*people_among({*_annotators(documents)})} - models - known
     unclear = sorted(name for name in names if not is_telling(name) or len(name) > _LONGEST)

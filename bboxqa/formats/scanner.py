@@ -20,7 +20,7 @@ from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, 
 from bboxqa.formats.opening import MARKS
 from bboxqa.formats.raw_values import MARK_KEYS, MISSING
 from bboxqa.formats.records import ID_KEYS, LISTS, WHOLE, Image, ReadSettings, image_type
-from bboxqa.formats.source import named_errors, read_whole
+from bboxqa.formats.source import read_whole
 
 LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 """The beginning of a list at the top level."""
@@ -445,9 +445,7 @@ def read_path(path: Path, settings: ReadSettings = WHOLE) -> RawDocument:
 
     Raises DatasetError if the file does not exist or cannot be opened.
     """
-    with named_errors(path, "a COCO JSON file"):
-        text = read_whole(path)
-    return read_bytes(text, str(path), settings)
+    return read_bytes(read_whole(path, "a COCO JSON file"), str(path), settings)
 
 
 def read_bytes(text: bytes, name: str, settings: ReadSettings = WHOLE) -> RawDocument:

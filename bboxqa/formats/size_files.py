@@ -32,15 +32,19 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
     several sizes, or if the file cannot be read.
     """
     found: dict[str, tuple[int, int]] = {}
+    pictures = [each for each in members_of(path) if is_picture(each.name)] if path.is_dir() else []
     if path.suffix.lower() in TABLES:
         sizes = _in_table(open_table(path))
+    elif pictures:
+        names = (place_of(each.name) + PurePosixPath(each.name).suffix for each in pictures)
+        sizes = zip(names, map(size_of_picture, pictures), strict=True)
     else:
-        members = members_of(path) if path.is_dir() else []
-        pictures = [each for each in members if is_picture(each.name)]
-        sizes = _in_annotations(path)
-        if pictures:
-            names = (place_of(each.name) + PurePosixPath(each.name).suffix for each in pictures)
-            sizes = zip(names, map(size_of_picture, pictures), strict=True)
+        documents = (document_of(file, NO_CHOICES) for file in list_files([path]))
+        images = (each for document in documents if document for each in document.images)
+        records = (each for each in images if isinstance(each, dict))
+        sizes = (
+            (str(each.get("file_name") or ""), size_of(*map(each.get, SIDES))) for each in records
+        )
     for name, size in sizes:
         if name and size is not None and found.setdefault(name, size) != size:
             sides = " × ".join(map(str, size)), " × ".join(map(str, found[name]))
@@ -53,27 +57,17 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
 
 def _in_table(table: Table) -> Iterator[tuple[str, tuple[int, int] | None]]:
     of = columns_of(table.header, {}).of
-    used = {"image": of.get("image"), **{side: of.get(f"image_{side}") for side in SIDES}}
-    missing = [what for what, name in used.items() if name is None]
-    if missing:
+    used = {what: of.get(what) for what in ("image", "image_width", "image_height")}
+    if missing := [what.removeprefix("image_") for what, name in used.items() if name is None]:
         listed = ", ".join(map(one_line, table.header[:20]))
         problem = f"{table.name}: has no column of {' and '.join(missing)}; they are {listed}"
         raise DatasetError([problem], _EXPECTED)
-    cells = table.columns([name for name in used.values() if name is not None])
+    cells = table.columns([str(name) for name in used.values()])
     columns = [cells[str(name)] for name in used.values()]
     for row in range(len(columns[0])):
         name, *sides = (column.label(row) or "" for column in columns)
         try:
-            width, height = (side_of(each, key) for each, key in zip(sides, SIDES, strict=True))
+            width, height = map(side_of, sides, SIDES)
         except ValueProblemError as error:
             raise DatasetError([f"{table.name}: image {one_line(name)}: {error}"]) from None
         yield name, None if width is None or height is None else (width, height)
-
-
-def _in_annotations(path: Path) -> Iterator[tuple[str, tuple[int, int] | None]]:
-    for file in list_files([path]):
-        document = document_of(file, NO_CHOICES)
-        for image in [] if document is None else document.images:
-            if isinstance(image, dict):
-                sides = image.get("width"), image.get("height")
-                yield str(image.get("file_name") or ""), size_of(*sides)

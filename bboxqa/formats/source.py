@@ -6,10 +6,10 @@ An archive is like a folder: paths lead into it, as ``a.zip/ann/labels``.
 import hashlib
 import os
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cached_property, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, TypeVarTuple
 
@@ -52,20 +52,6 @@ class Names(NamedTuple):
     problem: str = ""
 
 
-class _Archive(NamedTuple):
-    """The content of an archive, or of a packed file, which has the name ""."""
-
-    files: dict[str, Member]
-    folders: dict[str, Names]
-
-
-class _Shared(NamedTuple):
-    """What paths that are made of one another know together."""
-
-    paths: "dict[str, SourcePath]"
-    heads: dict[str, bytes]
-
-
 class SourcePath(_Path):
     """A path with what it holds, which is listed once, when it is asked for.
 
@@ -78,8 +64,9 @@ class SourcePath(_Path):
         return path if isinstance(path, cls) else cls(path)
 
     @cached_property
-    def _shared(self) -> _Shared:
-        return _Shared({str(self): self}, {})
+    def _shared(self) -> "tuple[dict[str, SourcePath], dict[str, bytes]]":
+        """The paths that were made of one another, and the heads of files, by name."""
+        return {str(self): self}, {}
 
     def once(self, make: "Callable[[SourcePath, *_Key], _Value]", *key: *_Key) -> _Value:
         """Return ``make(source, *key)``, computed once per combination of keys."""
@@ -90,7 +77,7 @@ class SourcePath(_Path):
 
     def beside(self, path: Path) -> "SourcePath":
         """Return another path, which is looked at together with this one."""
-        paths = self._shared.paths
+        paths, _ = self._shared
         if (name := str(path)) not in paths:
             paths[name] = found = SourcePath(path)
             vars(found)["_shared"] = self._shared
@@ -113,18 +100,30 @@ class SourcePath(_Path):
         return "" if self.archive is None else self.relative_to(self.archive).as_posix()
 
     @cached_property
-    def _packed(self) -> _Archive | DatasetError | None:
-        """The content of the archive that the path leads to or into, or why it cannot be read."""
+    def _packed(self) -> dict[str, Member] | DatasetError | None:
+        """The files of the archive that the path leads to or into, or why it cannot be read.
+
+        The only file of a packed one has the name "".
+        """
         if self.archive is not None:
             return self.archive._packed  # noqa: SLF001 - of this class
         try:
-            members = archive_members(self) if self.is_file() and is_archive(self.head) else None
+            if self.is_file() and is_archive(self.head):
+                return {each.name: each for each in archive_members(self)}
         except DatasetError as error:
             return error.with_traceback(None)
-        if members is None:
-            return None
+        return None
+
+    @cached_property
+    def _packed_folders(self) -> dict[str, Names]:
+        """The folders of the archive that the path leads to or into; none of a packed file."""
+        if self.archive is not None:
+            return self.archive._packed_folders  # noqa: SLF001 - of this class
+        packed = self._packed
+        if not isinstance(packed, dict) or "" in packed:
+            return {}
         folders: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
-        for name in (each.name for each in members):
+        for name in packed:
             *parts, last = name.split("/")
             for depth, part in enumerate(parts):
                 around, inside = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
@@ -132,8 +131,7 @@ class SourcePath(_Path):
                     folders[inside] = [], []
                     folders[around][0].append(part)
             folders["/".join(parts)][1].append(last)
-        named = {place: Names(sorted(inside), files) for place, (inside, files) in folders.items()}
-        return _Archive({each.name: each for each in members}, named)
+        return {place: Names(sorted(inside), files) for place, (inside, files) in folders.items()}
 
     @cached_property
     def is_folder(self) -> bool:
@@ -141,9 +139,7 @@ class SourcePath(_Path):
         if self.is_dir():
             return True
         with suppress(OSError):
-            packed = self._packed
-            if isinstance(packed, _Archive) and "" not in packed.files:
-                return self._place in packed.folders
+            return self._place in self._packed_folders
         return False
 
     @property
@@ -161,8 +157,8 @@ class SourcePath(_Path):
         """The names in a folder; none in what is no folder, or cannot be read."""
         if not self.is_folder:
             return Names()
-        if isinstance(self._packed, _Archive):
-            return self._packed.folders[self._place]
+        if not self.is_dir():
+            return self._packed_folders[self._place]
         try:
             with os.scandir(self) as found:
                 entries = [each for each in found if each.name[0] != "."]
@@ -182,7 +178,7 @@ class SourcePath(_Path):
     @property
     def head(self) -> bytes:
         """The first 64 KiB of a file, maybe inside an archive; b"" if it cannot be read."""
-        name, heads = str(self), self._shared.heads
+        name, (_, heads) = str(self), self._shared
         if name not in heads:
             if len(heads) == _KEPT_HEADS:
                 del heads[next(iter(heads))]
@@ -192,8 +188,8 @@ class SourcePath(_Path):
                 if self.is_file():
                     with self.open("rb") as file:
                         found = file.read(HEAD)
-                elif isinstance(packed := self._packed, _Archive):
-                    found = packed.files[self._place].head()
+                elif isinstance(packed := self._packed, dict):
+                    found = packed[self._place].head()
             heads[name] = found
         return heads[name]
 
@@ -201,7 +197,7 @@ class SourcePath(_Path):
     def text_head(self) -> tuple[str, bytes]:
         """The name and the beginning of a file, or of the only file that is packed in it."""
         packed = self._packed if is_archive(self.head) else None
-        only = [*packed.files.values()] if isinstance(packed, _Archive) else []
+        only = [*packed.values()] if isinstance(packed, dict) else []
         return (self.stem, only[0].head()) if len(only) == 1 else (self.name, self.head)
 
     @cached_property
@@ -211,29 +207,19 @@ class SourcePath(_Path):
         Archives inside an archive are ordinary files. Raises DatasetError if an archive is broken,
         encrypted or too large, or has names that lead out of it; or if a folder cannot be read.
         """
-        if self.is_dir():
-            return sorted(self._below(), key=lambda each: each.name)
         packed, place = self._packed, self._place
         if isinstance(packed, DatasetError):
             raise DatasetError(packed.problems, packed.advice)
-        if packed is None:
+        if packed is None and not self.is_dir():
             size = self.stat().st_size
             return [Member("", str(self), size, partial(opened_file, self), is_file=True)]
-        if not place:
-            return [*packed.files.values()]
-        if place in packed.files:
-            return [packed.files[place]._replace(name="", top="")]
-        names = [*packed.files]
-        # "0" is the character behind "/".
-        start, stop = bisect_left(names, f"{place}/"), bisect_left(names, f"{place}0")
-        below = [packed.files[each] for each in names[start:stop]]
-        if not below:
-            shown = first_few(names, _SHOWN, one_line) or "no files"
+        if packed is not None and not place:
+            return [*packed.values()]
+        if packed is not None and place in packed:
+            return [packed[place]._replace(name="", top="")]
+        if packed is not None and not self.is_folder:
+            shown = first_few([*packed], _SHOWN, one_line) or "no files"
             raise DatasetError([f"{self}: no such file in the archive; it has {shown}"])
-        return [each._replace(name=each.name.removeprefix(f"{place}/"), top="") for each in below]
-
-    def _below(self) -> list[Member]:
-        """Return the files below a folder on disk."""
         found, waiting = list[Member](), [(self, "")]
         while waiting:
             here, start = waiting.pop()
@@ -241,14 +227,16 @@ class SourcePath(_Path):
                 # Passing over it would lose annotations.
                 raise DatasetError([f"{here}: cannot be read: {problem}"], READABLE)
             for name in here.names.files:
-                whole = f"{here}{os.sep}{name}"
-                opened = partial(opened_file, whole)
-                found.append(Member(escaped(start + name), whole, MAX_SIZE, opened, is_file=True))
+                if packed is not None:
+                    member = packed[f"{place}/{start}{name}"]._replace(name=start + name, top="")
+                else:
+                    member = _on_disk(f"{here}{os.sep}{name}", escaped(start + name))
+                found.append(member)
             own = (each for each in here.names.folders if each not in here.names.links)
             waiting += [(here / each, f"{start}{each}/") for each in own]
             if len(found) > MAX_MEMBERS:
                 raise DatasetError([f"{self}: has more than {count(MAX_MEMBERS, 'file')}"])
-        return found
+        return sorted(found, key=attrgetter("name"))
 
     @property
     def readable_members(self) -> list[Member]:
@@ -262,8 +250,11 @@ class SourcePath(_Path):
         """The files directly in a folder, sorted by name; none if it cannot be read."""
         if not self.is_dir():
             return [each for each in self.readable_members if "/" not in each.name]
-        files = {each: f"{self}{os.sep}{each}" for each in self.names.files}
-        return [Member(e, file, MAX_SIZE, partial(opened_file, file)) for e, file in files.items()]
+        return [_on_disk(f"{self}{os.sep}{each}", each) for each in self.names.files]
+
+
+def _on_disk(file: str, name: str) -> Member:
+    return Member(name, file, MAX_SIZE, partial(opened_file, file), is_file=True)
 
 
 def members_of(path: Path) -> list[Member]:
@@ -271,31 +262,23 @@ def members_of(path: Path) -> list[Member]:
     return SourcePath.at(path).members
 
 
-@contextmanager
-def named_errors(path: Path, expected: str, advice: str = "") -> Iterator[None]:
-    """Convert operating system errors to `DatasetError` with the name of the file.
+def read_whole(path: Path, expected: str = "a file", advice: str = "") -> bytes:
+    """Return the content of a file, or of a pipe or device, which may have no end.
 
-    A folder is refused as well, with what is `expected` and `advice`.
+    Raises DatasetError if it cannot be read, or is a folder in place of what is `expected`, with
+    `advice`; or if a pipe or device has more than 256 MB.
     """
     try:
         if path.is_dir():
             raise DatasetError([f"{path}: is a folder; expected {expected}"], advice)
-        yield
+        if path.is_file():
+            return path.read_bytes()
+        with path.open("rb") as stream:
+            data = stream.read(_MOST_STREAMED + 1)
     except FileNotFoundError:
         raise no_such_file([path]) from None
     except OSError as error:
         raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
-
-
-def read_whole(path: Path) -> bytes:
-    """Return the content of a file, or of a pipe or device, which may have no end.
-
-    Raises DatasetError if one has more than 256 MB, and OSError if the file cannot be read.
-    """
-    if path.is_file():
-        return path.read_bytes()
-    with path.open("rb") as stream:
-        data = stream.read(_MOST_STREAMED + 1)
     if len(data) > _MOST_STREAMED:
         problem = f"{path}: is a pipe or a device of more than {_MOST_STREAMED // 10**6} MB"
         raise DatasetError([problem], "Write it to a file first.")

@@ -17,7 +17,7 @@ from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, person_in
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
-from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, TABLES, is_without_coco
+from bboxqa.formats.heads import CLASS_NAMES, TABLES, is_without_coco
 from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
@@ -30,6 +30,7 @@ from bboxqa.formats.registry import (
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.unreadable import (
     RESULT_FILES,
+    ends_of_file,
     foreign_kind,
     refuse_damaged,
     refuse_foreign,
@@ -52,7 +53,12 @@ _EXPECTED = (
 
 
 def as_paths(source: object) -> list[AnyPath]:
-    """Return one or several paths as a list; raises TypeError for anything else."""
+    """Return one or several paths, or those of named annotators, as a list.
+
+    Raises TypeError for anything else.
+    """
+    if isinstance(source, Mapping):
+        return [path for paths in source.values() for path in as_paths(paths)]
     # A data frame is iterable, by the names of its columns.
     is_one = isinstance(source, str | bytes | PathLike) or hasattr(source, "shape")
     paths: list[Any] = [source] if is_one or not isinstance(source, Iterable) else [*source]
@@ -60,13 +66,6 @@ def as_paths(source: object) -> list[AnyPath]:
         if not isinstance(each, str | PathLike):
             raise TypeError(f"source is of type {type(each).__name__}; {_EXPECTED}")
     return paths
-
-
-def paths_in(source: Files) -> list[AnyPath]:
-    """Return the paths of a source, with those of all annotators who are named."""
-    if isinstance(source, Mapping):
-        return [path for paths in source.values() for path in as_paths(paths)]
-    return as_paths(source)
 
 
 class Sources(msgspec.Struct):
@@ -98,20 +97,19 @@ def sources_of(
     """
     is_named = isinstance(source, Mapping)
     by_name = source if isinstance(source, Mapping) else {"": source}
-    given = [
-        (name, SourcePath.at(each)) for name, paths in by_name.items() for each in as_paths(paths)
-    ]
-    if lacking := [name for name in by_name if is_named and name not in dict(given)]:
-        raise DatasetError([f"no file given for annotator {lacking[0]!r}"])
-    found = Sources(is_named=is_named, is_typed=not is_named and len(given) > 1)
-    people: list[Path] = []
-    if within is not None:
-        files = [part for _, each in given for part in sources_in(each, pattern, choices)]
-        given, found.is_typed = [("", SourcePath.at(within))], False
-    for name, path in given:
-        if within is None:
-            files, notes = listed(path, None if is_named else pattern, choices=choices)
-            found.notes += notes
+    found, given, people = Sources(is_named=is_named), list[tuple[str, SourcePath]](), list[Path]()
+    for name, paths in by_name.items():
+        given += [(name, SourcePath.at(each)) for each in as_paths(paths)]
+        if is_named and (not given or given[-1][0] != name):
+            raise DatasetError([f"no file given for annotator {name!r}"])
+    if within is None:
+        found.is_typed = not is_named and len(given) > 1
+        sources = [listed(e, None if is_named else pattern, choices=choices) for _, e in given]
+    else:
+        inside = [part for _, each in given for part in sources_in(each, pattern, choices)]
+        given, sources = [("", SourcePath.at(within))], [(inside, [])]
+    for (name, path), (files, notes) in zip(given, sources, strict=True):
+        found.notes += notes
         refuse_formats(path, files, choices)
         of_people = [(each, path if found.is_typed else each) for each in files]
         if are_people is not False and not (is_named or found.is_typed):
@@ -258,22 +256,20 @@ def listed(
         if is_unsure and not (path.is_packed and formats_of(path)):
             refuse_unread(path)
         return _of_format([path], choices), []
-    is_folder = path.is_dir()
-    if path.names.problem:
-        raise DatasetError([f"{path}: cannot be read: {path.names.problem}"])
     if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
-    if not is_folder and path.match(pattern or "*"):
-        pattern = None
+    is_folder = path.is_dir()
+    if not pattern or (not is_folder and path.match(pattern)):
+        pattern = "*"
     below, others = path.once(sources_below)
-    found = [each for each in below if _is_matched(pattern, each)]
+    found = [each for each in below if each.match(pattern)]
     if not found and is_folder:
         # Archives are read if there is nothing else.
         packed = [e for e in others if e.name.lower().endswith(ARCHIVES) and formats_of(e)]
         parts = [(part, each) for each in packed for part in listed(each, choices=choices)[0]]
-        found = [part for part, each in parts if _is_matched(pattern, part, each)]
+        found = [part for part, each in parts if part.match(pattern) or each.match(pattern)]
         others = [each for each in others if each not in packed]
-    others = [each for each in others if _is_matched(pattern, each)]
+    others = [each for each in others if each.match(pattern)]
     if not found:
         raise _nothing_in(path, [*below, *others], pattern)
     refuse_damaged(others, found)
@@ -281,14 +277,15 @@ def listed(
     unknown = [each for each in sources if format_of(each) is COCO and not each.is_packed]
     if unknown == sources and all(foreign_kind(each) is not None for each in sources):
         refuse_foreign(sources[0])
-    sources = _of_format(sources, choices)
-    notes = [] if choices.from_format else _left_out(path, [*others, *{*found} - {*sources}])
+    sources, notes = _of_format(sources, choices), list[str]()
+    if choices.from_format is None:
+        ends = (".json", ".xml", *TABLES, *ARCHIVES)
+        unread = (e for e in {*others, *found} - {*sources} if e.name.lower().endswith(ends))
+        left = sorted(each for each in unread if not each.match(CLASS_NAMES))
+        shown = first_few(left, _SHOWN, lambda each: one_line(each.relative_to(path).as_posix()))
+        some = f"{count(len(left), 'file')} left out: no annotations in a known format"
+        notes = [f"{some} ({shown})"] if left else []
     return [path] if sources == below[:1] and not is_folder else sources, notes
-
-
-def _is_matched(pattern: str | None, *paths: Path) -> bool:
-    """Return whether a pattern chooses a file, or a folder of labels, which is read whole."""
-    return not pattern or any(each.match(pattern) for each in paths)
 
 
 def without_files(notes: Sequence[str]) -> list[str]:
@@ -299,64 +296,44 @@ def without_files(notes: Sequence[str]) -> list[str]:
 def _of_format(sources: list[SourcePath], choices: Choices) -> list[SourcePath]:
     """Return the sources of the format that the user chose; all if none was chosen."""
     chosen = choices.from_format
-    if chosen is None:
-        return sources
-    found = [
-        e for e in sources if chosen in [each.name for each in formats_of(e, choices) or [COCO]]
-    ]
-    if not found:
+    of = ((each, formats_of(each, choices) or [COCO]) for each in sources if chosen is not None)
+    found = [each for each, formats in of if chosen in [one.name for one in formats]]
+    if chosen is not None and not found:
         shown = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
         raise DatasetError([f"{shown}: no file is of the format {chosen}, as --from says"])
-    return found
+    return found or sources
 
 
 def _is_unrelated(file: Path) -> bool:
     """Return whether JSON is about something else than annotations, such as settings."""
     if not file.name.lower().endswith(".json") or format_of(file) is not COCO:
         return False
-    kind = foreign_kind(file)
-    if kind is not None:
+    if (kind := foreign_kind(file)) is not None:
         return kind == "Hugging Face"
-    with suppress(OSError), file.open("rb") as stream:
-        head = stream.read(LOOKED_AT)
-        stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOOKED_AT))
-        return is_without_coco(head, stream.read())
-    return False
+    return is_without_coco(b"".join(ends_of_file(file)))
 
 
-def _left_out(folder: Path, others: Iterable[Path]) -> list[str]:
-    """Return a note on files that are called like annotations or archives, and are not read."""
-    ends = (".json", ".xml", *TABLES, *ARCHIVES)
-    named = (each for each in others if each.name.lower().endswith(ends))
-    left = sorted(each for each in named if not each.match(CLASS_NAMES))
-    shown = first_few(left, _SHOWN, lambda each: one_line(each.relative_to(folder).as_posix()))
-    some = f"{count(len(left), 'file')} left out: no annotations in a known format"
-    return [f"{some} ({shown})"] if left else []
-
-
-def _nothing_in(
-    path: SourcePath, others: Sequence[SourcePath], pattern: str | None
-) -> DatasetError:
+def _nothing_in(path: SourcePath, others: Sequence[SourcePath], pattern: str) -> DatasetError:
     """Return the error for a folder or an archive without sources, which describes it."""
     if all((path / name).is_file() for name in RESULT_FILES):
         refuse_results(path / name for name in sorted(RESULT_FILES))
-    kind = "folder" if path.is_dir() else "archive"
-    if kind == "archive":
+    is_folder = path.is_dir()
+    if not is_folder:
         if foreign_kind(path) != "archive":
             refuse_foreign(path)
         refuse_damaged(others, ())
     names = [each.name for each in path.members]
     if not names:
         return DatasetError([f"{path}: has no files"], _NAME_ONE)
-    has_pictures = any(map(is_picture, names))
     some = f"{count(len(names), 'file')}, such as {one_line(min(names))}"
-    what = f" or folder of labels that matches {pattern!r}" if pattern else f" in this {kind}"
+    what = f" in this {'folder' if is_folder else 'archive'}"
+    if pattern != "*":
+        what, others = f" or folder of labels that matches {pattern!r}", ()
     problem = f"{path}: no file{what} is of a known format ({some})"
-    advice = f"{_NAME_ONE}\n{_IF_MASKS}" if has_pictures else _NAME_ONE
     if all(map(is_picture, names)):
         problem = f"{path}: holds images only ({some}); expected their annotations"
     ends = (*suffixes(), *ARCHIVES)
-    for file in () if pattern else others:
+    for file in others:
         name = file.name.lower()
         if name.endswith(ends) or (name.endswith(".txt") and foreign_kind(file)):
             try:
@@ -365,7 +342,8 @@ def _nothing_in(
                 inside = f"{file.relative_to(path)}{error.problems[0].removeprefix(str(file))}"
                 return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
             break
-    return DatasetError([problem], advice)
+    has_pictures = any(map(is_picture, names))
+    return DatasetError([problem], f"{_NAME_ONE}\n{_IF_MASKS}" if has_pictures else _NAME_ONE)
 
 
 def sources_in(

@@ -1,5 +1,6 @@
 """Files that are not read: results, empty or cut off files, and files of other programs."""
 
+import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,15 +20,14 @@ from bboxqa.formats.heads import (
     WHAT,
     absence_of,
     as_utf8,
-    is_dota_head,
-    is_label_head,
+    begins,
     is_lines,
     kind_in,
     kind_of,
 )
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV, damage_in
-from bboxqa.formats.source import SourcePath, named_errors, read_whole
+from bboxqa.formats.source import SourcePath, read_whole
 
 if TYPE_CHECKING:
     from bboxqa.formats.tables import Table
@@ -77,9 +77,9 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
         sent: dict[str, str] | None = None
         if (folder / SENT_LISTS[1]).is_file():
             with suppress(OSError, ValueError, LookupError, RecursionError, msgspec.MsgspecError):
-                listed = msgspec.json.decode((folder / SENT_LISTS[0]).read_bytes())
-                of_files = msgspec.convert(listed, dict[str, Any])["files"]
-                sent = msgspec.convert(of_files, dict[str, str])
+                whole = (folder / SENT_LISTS[0]).read_bytes()
+                files = msgspec.json.decode(whole, type=dict[str, Any])["files"]
+                sent = msgspec.convert(files, dict[str, str])
         refused = (*SENT_LISTS, *(sent.values() if sent and sent_files else ()))
         if sent is not None and (path.is_dir() or path.name in refused):
             problem = f"{path}: has objects that `bboxqa agree --send-back` sent"
@@ -165,9 +165,8 @@ def foreign_kind(path: Path) -> str | None:
         return kind_in("json", head) or ("table" if is_lines(head) else None)
     if suffix == ".txt":
         text = as_utf8(head)
-        if is_dota_head(text):
-            return "DOTA"
-        if kind := "YOLO" if is_label_head(text, strict=True) else kind_in("text", text):
+        labels = (each for each in ("DOTA", "YOLO") if begins(each, text, strict=True))
+        if kind := next(labels, kind_in("text", text)):
             return kind
     if (kind := kind_of(head)) is not None:
         return kind
@@ -183,6 +182,15 @@ _EXPORT = "Export or download it again; if it is not of an annotator, move it ou
 
 def _todo(reasons: Sequence[str]) -> str:
     return READABLE if all(DENIED in each for each in reasons) else _EXPORT
+
+
+def ends_of_file(file: Path) -> tuple[bytes, bytes]:
+    """Return the beginning and the end of a file, where COCO is recognised; empty if unreadable."""
+    with suppress(OSError), file.open("rb") as stream:
+        head = stream.read(LOOKED_AT)
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOOKED_AT))
+        return head, stream.read()
+    return b"", b""
 
 
 def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Path, str]]:
@@ -254,9 +262,7 @@ def open_table(path: str | Path) -> "Table":
     from bboxqa.formats.tables import table_of
 
     refuse_foreign(Path(path), table=True)
-    with named_errors(Path(path), "one table", NOT_A_FOLDER):
-        data = read_whole(Path(path))
-    table = table_of(str(path), data)
+    table = table_of(str(path), read_whole(Path(path), "one table", NOT_A_FOLDER))
     if not any(table.header):
         problem = f"{path}: is empty; expected a table with the names of columns"
         raise DatasetError([problem])

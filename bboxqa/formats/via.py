@@ -11,7 +11,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import is_via_head, plain_head
+from bboxqa.formats.heads import begins, plain_head
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded
 from bboxqa.formats.records import ANNOTATOR_KEYS
@@ -40,7 +40,7 @@ _Entry = tuple[str, str | int, _Values, list[_Region]]
 
 def translate(path: Path, into: Collector) -> None:
     """Translate a VIA file; raises BrokenTextError or DatasetError if it cannot be read."""
-    found = [each for each in members_of(path) if not each.name or is_via_head(each.head())]
+    found = [each for each in members_of(path) if not each.name or begins("VIA", each.head())]
     member = only_file(path, found, "VIA")
     is_json = plain_head(member.head()).startswith(b"{")
     into.title = "VIA JSON" if is_json else "VIA csv"

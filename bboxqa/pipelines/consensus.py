@@ -21,7 +21,7 @@ from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.registry import writer
-from bboxqa.formats.sources import files_read, paths_in
+from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.formats.writing.losses import said
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.matching.linkage import drawn_ranks
@@ -241,7 +241,7 @@ def check_output_of(target: Target, source: Files) -> Path:
         table = own
     if table == target.path:
         raise OutputError(f"{table}: is where dropped annotations are listed; name another output")
-    refuse_replacing([table], files_read([*map(Path, paths_in(source))]))
+    refuse_replacing([table], files_read([*map(Path, as_paths(source))]))
     if table.exists() and not target.force:
         raise OutputError(f"{table}: already exists; name another output, or add --force")
     return table

@@ -21,7 +21,7 @@ from bboxqa.formats.dataset.names import left_out_by
 from bboxqa.formats.gathering import content_of
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import writer, writer_names
-from bboxqa.formats.sources import files_read, paths_in
+from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.formats.unreadable import is_review_queue
 from bboxqa.formats.writing.content import (
     Content,
@@ -215,7 +215,7 @@ def convert_with(
         notes = (*notes, _SAME_PARTS)
     losses = tuple(losses_in(content, to_format, options))
     # The measured files still have what a review queue loses.
-    are_refused = not target.lossy and not all(map(is_review_queue, map(Path, paths_in(source))))
+    are_refused = not target.lossy and not all(map(is_review_queue, map(Path, as_paths(source))))
     _refuse(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
     held = content.held(to_format.holds)
@@ -289,7 +289,7 @@ def gather(
 
 def refuse_inputs(path: Path, source: Files) -> None:
     """Refuse an output that would replace one of the inputs or a folder of them."""
-    given = [*map(Path, paths_in(source))]
+    given = [*map(Path, as_paths(source))]
     try:
         place = path.resolve()
     except (OSError, RuntimeError):

@@ -20,7 +20,7 @@ from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
-from bboxqa.formats.sources import paths_in
+from bboxqa.formats.sources import as_paths
 from bboxqa.geometry import registry as similarities
 from bboxqa.geometry.registry import (
     needs_keypoints,
@@ -58,7 +58,7 @@ def paths_of(source: Dataset | Data) -> list[AnyPath]:
     if is_document(source):
         return []
     with suppress(TypeError):
-        return paths_in(cast("Files", source))
+        return as_paths(cast("Files", source))
     return []
 
 

@@ -14,7 +14,7 @@ from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
 from bboxqa.formats.records import ANNOTATOR_KEYS, AnnotationFile
 from bboxqa.formats.registry import document_of
-from bboxqa.formats.sources import paths_in
+from bboxqa.formats.sources import as_paths
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
 from bboxqa.model.masks import SegmentationKind
 from bboxqa.rules.document import RESULTS, Document, kind_of
@@ -216,7 +216,7 @@ def with_findings(
     found: dict[Path, _Causes] = {}
     others: dict[Path, str] = {}
     are_points, truth, more = False, None, ""
-    given = [] if results is None else [*map(Path, paths_in(source))]
+    given = [] if results is None else [*map(Path, as_paths(source))]
     if results in error.files and len(given) == 1 and given[0].is_file():
         truth, more = read_path(given[0]), f" --ground-truth {shlex.quote(str(given[0]))}"
     for path in dict.fromkeys(path for path in error.files if path is not None):

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.errors import BboxqaError, ConfigError
+from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.files import write_atomically
 from bboxqa.core.json_values import json_line, pointer_parts
 from bboxqa.formats.document import BLANKS, BYTE_ORDER_MARK, RawDocument
@@ -238,8 +238,8 @@ def read_baseline(path: Path) -> Baseline:
         known: Counter[str] = Counter()
         for entry in document["findings"]:
             known[str(entry["identity"])] += int(entry["count"])
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except DatasetError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.problems[0]}") from None
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise ConfigError(f"{path}: not a baseline; write one with --write-baseline") from None
     return Baseline(path, known)

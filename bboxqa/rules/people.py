@@ -16,7 +16,7 @@ from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import as_written, folded
 from bboxqa.formats.records import ASKED_KEYS, annotator_name
 from bboxqa.formats.registry import document_of
-from bboxqa.formats.sources import list_files, paths_in, people_in_paths
+from bboxqa.formats.sources import as_paths, list_files, people_in_paths
 from bboxqa.model.annotations import NO_CHOICES, Choices
 from bboxqa.rules.document import Document, first_rows
 
@@ -140,7 +140,7 @@ class People:
         self, source: Files, pattern: str | None, choices: Choices
     ) -> Callable[[Any], Any]:
         """Return a function that replaces the names of the people of a source in texts."""
-        paths = paths_in(source)
+        paths = as_paths(source)
         unlisted: set[str] = set()
         try:
             files = [*map(Path, list_files(paths, pattern, choices=choices))]

@@ -55,7 +55,6 @@ from bboxqa.formats.scanner import (
 from bboxqa.formats.source import (
     SourcePath,
     members_with,
-    named_errors,
     only_file,
     read_whole,
     size_and_digest,
@@ -111,12 +110,10 @@ def _text_of(path: Path, options: ReadSettings) -> tuple[bytes, Source]:
     """Return the content of a file, which may be in an archive, and what it is."""
     if (packed := packed_json(path)) is not None:
         return packed.read(), Source(str(path), *size_and_digest(path, digest=options.digest))
-    with named_errors(path, "a COCO JSON file"):
-        if path.exists() and not path.is_file() and not path.is_dir():
-            problem = f"{path}: is a pipe or a device; expected a file"
-            raise DatasetError([problem], "Write it to a file first.")
-        text = read_whole(path)
-    if not text:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        problem = f"{path}: is a pipe or a device; expected a file"
+        raise DatasetError([problem], "Write it to a file first.")
+    if not (text := read_whole(path, "a COCO JSON file")):
         raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
     return text, Source(str(path), len(text), blake2b(text).hexdigest() if options.digest else None)
 

@@ -16,7 +16,7 @@ from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, one_line
 from bboxqa.formats import label_folders
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import is_label_head, is_names_file, is_names_head, is_yaml
+from bboxqa.formats.heads import begins, is_names_file, is_names_head, is_yaml
 from bboxqa.formats.images import FileImages, LabelFile, shared_folders
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import typed_paths
@@ -75,7 +75,7 @@ def translate(path: Path, into: Collector) -> None:
     """Translate a folder or archive of label files."""
     into.title = "YOLO labels"
     members = members_of(path)
-    texts = [each for each in members if label_folders.holds_labels(each, is_label_head)]
+    texts = [each for each in members if label_folders.holds_labels(each, "YOLO")]
     known_texts = {each.name for each in texts}
     others = [each for each in members if each.name not in known_texts]
     # If there are label folders, other text files describe the data set.
@@ -301,7 +301,7 @@ class _LabelRecords:
         lines = enumerate(text.splitlines(), start=1)
         filled = [(at, line) for at, line in lines if line.strip()]
         has_size = "width" in image
-        if filled and not has_size and is_label_head(text.encode()):
+        if filled and not has_size and begins("YOLO", text.encode()):
             problem = "the size of the image is not known; give --image-size 1920x1080, or "
             problem += "--image-size DIR with the images"
             self._into.defect("T002", problem, Where(member.name, filled[0][0]))
