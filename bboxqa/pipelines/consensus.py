@@ -341,7 +341,7 @@ def write_consensus_page(
         "consensus", target, pictures, len(data.image_names), names, progress,
         [CONSENSUS, *people], title="Consensus of annotators", kicker=asked(result),
         lines=[*answer(result)], warnings=[*warnings(result)], next_step=next_step,
-        curve=kept_by_quorum(result),
+        by_quorum=kept_by_quorum(result),
     )  # fmt: skip
 
 

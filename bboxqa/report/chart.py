@@ -57,7 +57,6 @@ WIDTH = 4.8
 """The width of a chart in inches: a phone scales it to three quarters, which is still readable."""
 TITLE, LARGE, NAME, SMALL = 11.0, 10.0, 9.0, 8.0
 """Sizes of letters in points: of titles, numbers, names of rows and columns, and legends."""
-_LEVEL = 2
 # Shares of the size of a letter.
 _NARROW, _WIDE, _USUAL = 0.34, 0.9, 0.6
 
@@ -130,18 +129,14 @@ class Chart(msgspec.Struct, frozen=True, eq=False):
     x_label: str = ""
     keys: Sequence[Key] = ()
     grid: Literal["", "x", "y"] = ""
-    frame: Literal["", "x", "y", "xy"] = "x"
+    frame: Literal["", "x", "xy"] = "x"
     """Axes that are drawn, with their numbers."""
 
-    @property
-    def turn(self) -> int:
-        """The angle in degrees by which names of columns are turned: those of numbers are not."""
-        return 45 if max(map(len, self.columns), default=0) > _LEVEL else 0
 
-
-def nothing(title: str, reason: str = "there is nothing to compare") -> Chart:
-    """Return an empty chart that says why it is empty."""
-    return Chart(title, [Text(0, 0.5, reason, LARGE, color=DIM)], (0, 1), (0, 1), 40, frame="")
+def nothing(title: str) -> Chart:
+    """Return an empty chart that says so."""
+    mark = Text(0, 0.5, "there is nothing to compare", LARGE, color=DIM)
+    return Chart(title, [mark], (0, 1), (0, 1), 40, frame="")
 
 
 def rectangle(first: Point, second: Point) -> list[Point]:
@@ -197,7 +192,8 @@ def layout(chart: Chart) -> Layout:
     top = (22.0 if chart.title else 6.0) + 11 * len([*filter(None, chart.legend)])
     below = 16.0 if "x" in chart.frame else 4.0
     if chart.columns:
-        below = 10 + (0.75 * _widest(chart.columns, NAME) if chart.turn else NAME)
+        # Names are turned by 45°.
+        below = 10 + max(0.75 * _widest(chart.columns, NAME), NAME)
     below += 14.0 * bool(chart.x_label)
     below += 13.0 * ceil(len(chart.keys) / in_row) + 4 if chart.keys else 0.0
     return Layout(chart, left, top, width, total, top + chart.height + below, key_width, in_row)
@@ -323,11 +319,10 @@ def _names(found: Layout) -> Iterator[str]:
         yield _text((found.left + found.width + 8, found.at(0, row)[1]), Text(0, 0, name, NAME))
     for column, name in enumerate(chart.columns):
         x, y = found.at(column, 0)[0], bottom + 8
-        turned = f' transform="rotate({-chart.turn} {x:.6g} {y:.6g})"' if chart.turn else ""
-        yield _text((x, y), Text(0, 0, name, NAME, "end" if turned else "middle"), turned)
+        turned = f' transform="rotate(-45 {x:.6g} {y:.6g})"'
+        yield _text((x, y), Text(0, 0, name, NAME, "end"), turned)
     if chart.x_label:
-        below = 24.5 if "x" in chart.frame or chart.columns else 10
-        at = (found.left + found.width / 2, bottom + below)
+        at = (found.left + found.width / 2, bottom + 24.5)
         yield _text(at, Text(0, 0, chart.x_label, LARGE, "middle"))
     n_rows = -(-len(chart.keys) // found.keys_in_row)
     for place, key in enumerate(chart.keys):

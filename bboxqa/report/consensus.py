@@ -7,10 +7,9 @@ import numpy as np
 from bboxqa.core.text import count, joined
 from bboxqa.model.consensus import REASONS, ConsensusResult
 from bboxqa.report.agreement_text import people
-from bboxqa.report.chart import DIM, SERIES, Chart, Dot, Mark, Path, nothing
 from bboxqa.report.numbers import percent
+from bboxqa.report.pages import Data
 
-_MOST_COLUMNS = 12
 # Of boxes that are not drawn before, so many are equal by chance.
 _BY_CHANCE = 0.1
 
@@ -82,21 +81,8 @@ def answer(result: ConsensusResult) -> Iterator[str]:
         yield joined(said)
 
 
-def kept_by_quorum(result: ConsensusResult) -> Chart:
-    """Draw how many objects are kept with 1, 2, … votes as the quorum."""
-    title, found = "Objects kept, by quorum", result.found
-    if not len(found):
-        return nothing(title, "nothing was drawn")
-    most = int(found.asked.max())
-    points = [(float(n), float((found.votes > n).sum())) for n in range(most)]
-    top, quorums = 1.05 * points[0][1], np.unique(found.quorum).tolist()
-    marks: list[Mark] = [Path(points, SERIES[0], width=2)]
-    marks += [Dot(*point, SERIES[0]) for point in points]
-    marks += [Path([(quorum - 1, 0), (quorum - 1, top)], DIM) for quorum in quorums]
-    step = -(-most // _MOST_COLUMNS)
-    names = [str(votes) if votes % step == 0 else "" for votes in range(1, most + 1)]
-    return Chart(
-        title, marks, (-0.3, most - 0.7), (0.0, top), 180, frame="y", grid="y", columns=names,
-        legend=[f"vertical line: the quorum, {joined([*map(str, quorums)])}"],
-        x_label="votes with which an object is kept",
-    )  # fmt: skip
+def kept_by_quorum(result: ConsensusResult) -> Data:
+    """Return how many objects are kept with 1, 2, … votes as the quorum."""
+    votes = result.found.votes
+    rows = [[n, int((votes >= n).sum())] for n in range(1, int(votes.max(initial=0)) + 1)]
+    return Data("Objects kept, by quorum", ["votes", "objects"], rows, is_open=True)

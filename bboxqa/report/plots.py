@@ -130,8 +130,8 @@ def _draw_axes(ax: "Axes", found: Layout) -> None:
                     xycoords=("axes fraction", "data"), textcoords="offset points")  # fmt: skip
     if chart.columns:
         ax.set_xticks(
-            range(len(chart.columns)), chart.columns, fontsize=NAME, rotation=chart.turn,
-            rotation_mode="anchor", ha="right" if chart.turn else "center", va="top",
+            range(len(chart.columns)), chart.columns, fontsize=NAME, rotation=45,
+            rotation_mode="anchor", ha="right", va="top",
         )  # fmt: skip
         ax.tick_params(length=0)
     if chart.grid:
