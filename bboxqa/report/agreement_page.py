@@ -48,11 +48,8 @@ _FEWEST = 5
 # Rates of annotators, columns of the table "annotators".
 _RATES = {"misses": "miss_rate", "extras": "extra_rate", "same category": "class_share"}
 _CSV = ".csv"
-# Tables of the diagnosis that other parts of a page show.
-_ELSEWHERE = {
-    "agreement_groups", "annotators", "confusions", "decomposition", "sensitivity", "tracks",
-    "work",
-}  # fmt: skip
+# Tables of the diagnosis that are shown, the others only if a sentence names them.
+_OF_PEOPLE = ("offsets", "rotated_offsets", "boxes_per_object", "copies")
 
 
 class Evidence(msgspec.Struct, frozen=True, eq=False):
@@ -220,10 +217,12 @@ def annotators_section(of: Documents) -> Section | None:
         said = f"The annotators form {groups} groups, which agree more within than with each other"
         sentences.append(f"{said}: each may read the instructions in its own way.")
         evidence.append(Evidence([of.data("agreement_groups", "Groups")]))
-    # Tables that sentences name.
-    named = {line.see.removesuffix(_CSV) for line in of.lines} - _ELSEWHERE
-    names = ("offsets", "rotated_offsets", *sorted(named - {"offsets", "rotated_offsets"}))
-    evidence += [Evidence([of.data(name, _title(name))]) for name in names if of.rows(name)]
+    named = {line.see.removesuffix(_CSV) for line in of.lines} | {"offsets", "rotated_offsets"}
+    evidence += [
+        Evidence([of.data(name, _title(name))])
+        for name in _OF_PEOPLE
+        if name in named and of.rows(name)
+    ]
     moved = {row["annotator"] for row in of.rows("offsets") if row["systematic"]}
     if moved:
         rows = [row for row in of.rows("offsets") if row["annotator"] in moved]

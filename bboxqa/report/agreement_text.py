@@ -268,9 +268,6 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
         later = ~table["systematic"] if "systematic" in table.columns else values
         rows = np.lexsort((values, later))
         rows = rows[values[rows] != 0] if key[0] == "-" else rows
-    # Joints are those of a category, which need not be named if it is the only one.
-    hidden = "category" if "joint" in columns and len(np.unique(table["category"])) < 2 else ""
-    shown = [each for each in columns.split() if each != hidden]
     title = name.replace("_", " ").capitalize()
     title += ", worst first," if name in _MEANINGS else ""
     title += "" if name in _OF_ALL_THRESHOLDS else f" at {part.threshold_label}"
@@ -281,7 +278,7 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
     own = "mean_iou" if part.measure == "IoU" else "mean_similarity"
     new = {"low": "alpha_low", "high": "alpha_high", "mean_iou": own}
     named = Table({new.get(each, each): column for each, column in table.columns.items()})
-    shown = [new.get(each, each) for each in shown]
+    shown = [new.get(each, each) for each in columns.split()]
     yield from table_excerpt(named, rows, title, name, n_rows, shown)
 
 

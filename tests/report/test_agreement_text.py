@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.wrong_shapes import people
 
 import bboxqa
 from bboxqa.examples import example_file
@@ -170,19 +169,6 @@ def test_below_a_table_stands_what_columns_are_and_why_alpha_is_undefined():
     ]
     first = [*table_excerpt(table, np.arange(1), "Title", "images")]
     assert not any("–" in line for line in first)
-
-
-def test_joints_are_named_with_their_category_where_there_are_several():
-    made = bboxqa.simulate(images=3, annotators=2, categories="cow,sheep")
-    data = bboxqa.read_coco(people(made.document(), scatter=1), keypoints=True)
-    measured = bboxqa.agree(data, similarity="keypoints", bootstrap=0)
-    found = measured.diagnose()
-    lines = [*text_lines(measured, story=found, details=True)]
-    heads = [lines[lines.index(title) + 1].split() for title in lines if title.startswith("Joint")]
-    assert [head[: head.index("joint")] for head in heads] == [
-        ["category"],
-        ["annotator", "category"],
-    ]
 
 
 def test_several_thresholds_are_one_table_and_each_has_to_reach_the_gate(data):
