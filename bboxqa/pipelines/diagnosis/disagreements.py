@@ -156,7 +156,7 @@ def _of_some(of: Diagnosed, rate: str, place: int) -> dict[str, str]:
 def two_annotators(table: Table) -> Iterator[Finding]:
     """Yield what each of two annotators drew and the other did not."""
     found, names = judged(table, bounds(table, "miss_rate")), table["annotator"]
-    if len(table) != 2 or not found.low.max() >= LEAST_SHARE:
+    if not found.low.max() >= LEAST_SHARE:
         return
     first, second = np.argsort(-found.value, kind="stable").tolist()
     values = {"who": names[first], "other": names[second], "back": in_percent(found.at(second))}

@@ -124,27 +124,23 @@ def _ordered(found: Sequence[Finding]) -> list[Finding]:
 
 def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield who errs, against the reference or the others; from these they are `apart`."""
-    has_offsets, at = "offsets" in of.available, of.part.threshold_label
     annotators = of.table("annotators")
+    if of.part.reference is not None:
+        yield from disagreements.reference_errors(of.part.reference)
+        return
     # In how many objects bad places concern each one; see `decomposition_by_annotator`.
     found = kinds_of_objects(independent(of.matched))
     entries = np.flatnonzero(found.kind == Kind.BADLY_PLACED)
     (who, _), *_ = distinct_rows(found.annotator[entries], found.home[found.object[entries]])
     n_apart = np.bincount(who, minlength=len(annotators))
-    if of.part.reference is not None:
-        yield from disagreements.reference_errors(of.part.reference)
-    elif np.count_nonzero(annotators["n_images"]) <= 2:
-        left = np.flatnonzero(annotators["n_images"])
-        two = annotators.take(left)
-        if has_offsets and len(left) == 2:
-            own = of.table("offsets").take((4 * left[:, None] + range(4)).ravel())
-            yield from disagreements.offset_findings(two, own, n_apart[left], threshold=at)
-        if len(annotators) == 2:
-            yield from disagreements.two_annotators(two)
+    is_pair, at = len(annotators) == 2, of.part.threshold_label
+    if "offsets" in of.available and (is_pair or apart):
+        yield from disagreements.offset_findings(
+            annotators, of.table("offsets"), n_apart, threshold=at
+        )
+    if is_pair:
+        yield from disagreements.two_annotators(annotators)
     elif apart:
-        if has_offsets:
-            offsets = of.table("offsets")
-            yield from disagreements.offset_findings(annotators, offsets, n_apart, threshold=at)
         yield from disagreements.precision_findings(of, apart)
         yield from disagreements.erring_annotators(of, apart)
 
