@@ -47,36 +47,24 @@ if TYPE_CHECKING:
     from bboxqa.report.drawing import Drawing as Drawing
     from bboxqa.report.findings import Report as Report
 
-# The public names of modules, which are loaded when they are used.
-_NAMES = {
-    "bboxqa.core.errors": ("BboxqaError", "ConfigError", "DatasetError", "OutputError"),
-    "bboxqa.core.version": ("__version__",),
-    "bboxqa.formats.choices": ("reading",),
-    "bboxqa.model.annotations": ("Dataset",),
-    "bboxqa.model.comparison": ("ComparisonResult",),
-    "bboxqa.model.consensus": ("ConsensusResult",),
-    "bboxqa.model.diagnosis": ("Diagnosis", "Story"),
-    "bboxqa.model.findings": ("Finding",),
-    "bboxqa.model.settings": ("AgreeSettings", "ValidateSettings"),
-    "bboxqa.pipelines.accept": ("Acceptance", "accept"),
-    "bboxqa.pipelines.agree": ("agree",),
-    "bboxqa.pipelines.agreement_result": ("AgreementResult",),
-    "bboxqa.pipelines.audit": ("audit",),
-    "bboxqa.pipelines.compare": ("compare",),
-    "bboxqa.pipelines.consensus": ("consensus",),
-    "bboxqa.pipelines.convert": ("Conversion", "convert"),
-    "bboxqa.pipelines.draw": ("draw",),
-    "bboxqa.pipelines.plan": ("ImagePlan", "plan"),
-    "bboxqa.pipelines.read": ("read", "read_coco"),
-    "bboxqa.pipelines.simulate": ("Simulation", "simulate"),
-    "bboxqa.pipelines.validate": ("validate",),
-    "bboxqa.report.audit": ("AuditResult",),
-    "bboxqa.report.drawing": ("Drawing",),
-    "bboxqa.report.findings": ("Report",),
-}
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
-_MODULES = ("stats",)
-__all__ = [*_HOME, *_MODULES]  # noqa: PLE0604 - strings of the table
+# The modules of public names, which are loaded when they are used.
+_HOME = {
+    "BboxqaError": "core.errors", "ConfigError": "core.errors", "DatasetError": "core.errors",
+    "OutputError": "core.errors", "__version__": "core.version", "reading": "formats.choices",
+    "Dataset": "model.annotations", "ComparisonResult": "model.comparison",
+    "ConsensusResult": "model.consensus", "Diagnosis": "model.diagnosis",
+    "Story": "model.diagnosis", "Finding": "model.findings", "AgreeSettings": "model.settings",
+    "ValidateSettings": "model.settings", "Acceptance": "pipelines.accept",
+    "accept": "pipelines.accept", "agree": "pipelines.agree",
+    "AgreementResult": "pipelines.agreement_result", "audit": "pipelines.audit",
+    "compare": "pipelines.compare", "consensus": "pipelines.consensus",
+    "Conversion": "pipelines.convert", "convert": "pipelines.convert", "draw": "pipelines.draw",
+    "ImagePlan": "pipelines.plan", "plan": "pipelines.plan", "read": "pipelines.read",
+    "read_coco": "pipelines.read", "Simulation": "pipelines.simulate",
+    "simulate": "pipelines.simulate", "validate": "pipelines.validate",
+    "AuditResult": "report.audit", "Drawing": "report.drawing", "Report": "report.findings",
+}  # fmt: skip
+__all__ = [*_HOME, "stats"]  # noqa: PLE0604 - strings of the table
 
 
 def __getattr__(name: str) -> Any:
@@ -86,13 +74,13 @@ def __getattr__(name: str) -> Any:
 
     from bboxqa.core.errors import in_python_words
 
-    if name in _MODULES:
-        return import_module(f"bboxqa.{name}")
+    if name == "stats":
+        return import_module("bboxqa.stats")
     if name not in _HOME:
         message = f"module {__name__!r} has no attribute {name!r}"
         # With both, Python asks "Did you mean …?"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(f"bboxqa.{_HOME[name]}"), name)
     if isfunction(value):
         value = in_python_words(value)
         # Where pickle looks for it.

@@ -1,23 +1,15 @@
 """`bboxqa agree`: how far annotators agree."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from bboxqa.cli.console import refuse_inputs, show, show_notes, tracking
-from bboxqa.cli.options import (
-    COMPARING,
-    READING,
-    Command,
-    agree_settings,
-    files_argument,
-    format_option,
-    options,
-    reading_of,
-    source_of,
-)
+from bboxqa.cli import console
+from bboxqa.cli import options as shared
+from bboxqa.cli.options import COMPARING, READING, options
 from bboxqa.core.errors import BboxqaError
 from bboxqa.report import AGREEMENT_VIEWS
 
@@ -36,13 +28,13 @@ TOOLS = ("cvat", "dota", "label-studio", "labelme", "voc", "yolo")
 """The formats of tools that objects can be sent back to; naming them loads no writer."""
 
 
-@click.command(cls=Command)
-@files_argument()
+@click.command(cls=shared.Command)
+@shared.files_argument()
 @options("annotator", *READING, "session_key", "time_key", "tracks", "reference", "predictions")
 @options("score", "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "since")
 @options("min_alpha", "min_f1", "diagnose", "report", "images", "split", "top", "out", "send_back")
 @options("to", "force", "raw_csv", "pseudonyms", "quiet")
-@format_option(*AGREEMENT_VIEWS)
+@shared.format_option(*AGREEMENT_VIEWS)
 def agree(
     *,
     paths: tuple[Path, ...],
@@ -81,12 +73,19 @@ def agree(
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
-    choices, source = reading_of(config, given), source_of(tuple(map(SourcePath, paths)), named)
+    choices, source = (
+        shared.reading_of(config, given),
+        shared.source_of(tuple(map(SourcePath, paths)), named),
+    )
+    beside = (reference, predictions, given["session_key"])
+    if isinstance(source, dict) and len(source) == 1 and not any(beside):
+        typed = shlex.join(("bboxqa", *sys.argv[1:], "--annotator", "NAME=FILE"))
+        raise click.UsageError(f"a second annotator is missing; try: {typed}")
     to = targets_of(given, source, (reference, predictions, config), top)
-    settings = agree_settings(config, given, choices=choices)
+    settings = shared.agree_settings(config, given, choices=choices)
     score = LOWEST_SCORE if score is None else score
     in_text = output_format == "text" and not quiet
-    with tracking() as progress:
+    with console.tracking() as progress:
         reading = replace(
             AS_COMPARED, score=score, pseudonyms=to.key, digest=bool(to.out or to.page),
             predictions=predictions and Predictions(predictions, score), choices=choices,
@@ -115,8 +114,8 @@ def agree(
     if predictions is not None and paths and in_text:
         typed = shlex.join(["bboxqa", "audit", *map(str, paths), "--predictions", str(predictions)])
         notes.append(f"which labels to look at: {typed}")
-    show(AGREEMENT_VIEWS, result, output_format, written, **more)
-    show_notes(notes)
+    console.show(AGREEMENT_VIEWS, result, output_format, written, **more)
+    console.show_notes(notes)
     if failure is not None:
         click.echo("The figures are whole, but what lowers agreement was not found:", err=True)
         if wanted:
@@ -196,7 +195,7 @@ def targets_of(
     report, images, split, out, folder, to, force, key = (given.pop(name, None) for name in names)
     paths = as_paths(source)
     inputs = [*paths, *others]
-    refuse_inputs([report], inputs, images)
+    console.refuse_inputs([report], inputs, images)
     if out is not None:
         from bboxqa.report.result_files import check_folder
 
@@ -267,8 +266,8 @@ def reading_words(reading: "Choices", settings: "AgreeSettings | None" = None) -
     usual = asdict(AgreeSettings())
     given = usual if settings is None else asdict(settings)
     changed = {name: value for name, value in given.items() if value != usual[name]}
-    options = {**as_options(reading), **changed}.items()
-    return shlex.join(word for option in options for word in option_words(*option))
+    pairs = {**as_options(reading), **changed}.items()
+    return shlex.join(word for pair in pairs for word in option_words(*pair))
 
 
 def _write(
@@ -300,7 +299,7 @@ def _write(
         write_folder(result, documents, to.out, diagnosis=diagnosis, kept=kept, **how)
         written.append(to.out)
     if to.page is not None:
-        with tracking() as progress:
+        with console.tracking() as progress:
             notes += write_result(documents, to.page, progress)
         written.append(to.page.page)
     return written, notes

@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.console import refuse_options, tracking
-from bboxqa.cli.options import (
-    A_PATH,
-    A_SEVERITY,
-    COMPARE,
-    OUT,
-    READ,
-    SOURCE_OPTIONS,
-    Command,
-    agree_settings,
-    option,
-    options,
-    reading_of,
-)
+from bboxqa.cli import console
+from bboxqa.cli import options as shared
+from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, option, options
 from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import count, one_line
 
@@ -61,8 +50,8 @@ _OPTIONS = options(
     "min_alpha", "min_f1",
     option("--fail-on", OUT,
         "Fail projects with findings of this severity or a higher one; default error.",
-        type=A_SEVERITY),
-    *(each for each in SOURCE_OPTIONS if each != "mask"), "memory", "raw_csv", "pseudonyms",
+        type=shared.A_SEVERITY),
+    *(each for each in shared.SOURCE_OPTIONS if each != "mask"), "memory", "raw_csv", "pseudonyms",
     option("--dry-run", OUT, "Print the projects that are found, and stop.", is_flag=True),
     option("--fail-fast", OUT, "Stop at the first project that fails.", rare=True, is_flag=True),
     "quiet",
@@ -71,7 +60,7 @@ _OPTIONS = options(
 )  # fmt: skip
 
 
-@click.command(cls=Command)
+@click.command(cls=shared.Command)
 @click.argument("root", metavar="ROOT")
 @_OPTIONS
 def batch(
@@ -143,7 +132,7 @@ def batch(
 def _check_options(root: str, given: dict[str, Any], *, dry_run: bool) -> None:
     """Refuse options that do not go together."""
     is_here = given["scheduler"] is None
-    refuse_options(
+    console.refuse_options(
         (not is_here and given["project_timeout"] is not None,
          "--project-timeout is for this machine only, without --scheduler"),
         (not is_here and given["jobs"] is not None,
@@ -163,12 +152,12 @@ def _settings(given: dict[str, Any]) -> "Settings":
 
     config, pseudonyms = given.pop("config"), given.pop("pseudonyms")
     flags = {name: given.pop(name) for name in ("images", "raw_csv", "pages")}
-    fail_on, choices = given.pop("fail_on"), reading_of(None, given)
+    fail_on, choices = given.pop("fail_on"), shared.reading_of(None, given)
     agree_over = {name: value for name, value in given.items() if value is not None}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
     file = read_settings_file(config) if config else SettingsFile({}, {}, {}, {})
     # Wrong settings are refused before projects are looked for.
-    agree_settings(config, agree_over)
+    shared.agree_settings(config, agree_over)
     validate_settings_from({**file.validate, **validate_over})
     return Settings(
         file.agree, file.validate, agree_over=agree_over, validate_over=validate_over,
@@ -205,7 +194,7 @@ def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], No
     if quiet:
         yield None
         return
-    with tracking(counted=True) if log_format == "text" else nullcontext() as progress:
+    with console.tracking(counted=True) if log_format == "text" else nullcontext() as progress:
 
         def report(step: "Step") -> None:
             if progress is not None:

@@ -5,26 +5,18 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.console import show, tracking
-from bboxqa.cli.options import (
-    A_PATH,
-    COMPARING,
-    READING,
-    Command,
-    agree_settings,
-    format_option,
-    options,
-    reading_of,
-)
+from bboxqa.cli import console
+from bboxqa.cli import options as shared
+from bboxqa.cli.options import A_PATH, COMPARING, READING, options
 from bboxqa.report import COMPARISON_VIEWS
 
 
-@click.command(cls=Command)
+@click.command(cls=shared.Command)
 @click.argument("before", metavar="BEFORE", type=A_PATH)
 @click.argument("after", metavar="AFTER", type=A_PATH)
 @options(*READING, "checks", *COMPARING, "bootstrap", "seed", "config", "memory")
 @options("min_alpha", "min_f1", "out", "force", "raw_csv", "pseudonyms", "quiet")
-@format_option(*COMPARISON_VIEWS)
+@shared.format_option(*COMPARISON_VIEWS)
 def compare(
     *,
     before: Path,
@@ -59,16 +51,16 @@ def compare(
     is_result = all((before / name).is_file() for name in ("manifest.json", "summary.json"))
     saved = read_saved(before) if is_result else None
     manifest = {} if saved is None else saved["manifest"]
-    choices = reading_of(config, given, manifest.get("reading", {}))
+    choices = shared.reading_of(config, given, manifest.get("reading", {}))
     of_result = {k: v for k, v in manifest.get("settings", {}).items() if v is not None}
-    settings = agree_settings(config, given, of_result or None, choices)
+    settings = shared.agree_settings(config, given, of_result or None, choices)
     if out is not None:
         from bboxqa.report.result_files import check_folder
 
         check_folder(out, force=force)
     if pseudonyms is not None:
         check_key(pseudonyms, [out])
-    with tracking() as progress:
+    with console.tracking() as progress:
         result = compare_files(
             before, after, settings, saved=saved, pseudonyms=pseudonyms, digest=out is not None,
             choices=choices, progress=progress,
@@ -81,7 +73,8 @@ def compare(
         kept = files_read([before, after, config])
         write_comparison(result, out, raw_csv=raw_csv, kept=kept)
         written = [out]
-    show(COMPARISON_VIEWS, result, output_format, written, quiet=quiet)
+    more = {"quiet": True} if quiet else {}
+    console.show(COMPARISON_VIEWS, result, output_format, written, **more)
     gated = settings.min_alpha is not None or settings.min_f1 is not None
     parts = () if result.after.agreement is None else result.after.agreement.thresholds
     return 1 if gated and not (parts and all(part.passes(settings) for part in parts)) else 0

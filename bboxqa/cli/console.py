@@ -29,7 +29,7 @@ _AT_ONCE = 1000
 def tracking(*, counted: bool = False) -> "Iterator[Progress | None]":
     """Yield a function that shows progress; None if standard error is not a terminal.
 
-    With `counted` the bar also shows the number done of all, the elapsed time, and the rate.
+    With `counted` the bar shows the number done of all, and the elapsed time.
     """
     if not (sys.stderr and sys.stderr.isatty()):
         yield None
@@ -37,28 +37,16 @@ def tracking(*, counted: bool = False) -> "Iterator[Progress | None]":
     from rich import progress
     from rich.console import Console
 
-    counts = (
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[rate]}"),
-        progress.TimeElapsedColumn(),
-    )
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        *(counts if counted else ()),
-        progress.TimeRemainingColumn(),
-    )
+    counts = (progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
+    columns = ("{task.description}", progress.BarColumn(), *(counts if counted else ()),
+               progress.TimeRemainingColumn())  # fmt: skip
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        current = "projects" if counted else "reading"
-        task = bar.add_task(current, total=None, rate="")
+        task = bar.add_task("projects" if counted else "reading", total=None)
 
         def show_progress(stage: str, done: int, total: int) -> None:
-            nonlocal current
-            if stage != current:
-                current = stage
+            if stage != bar.tasks[0].description:
                 bar.reset(task, description=stage, total=total)
-            seconds = max(bar.tasks[0].elapsed or 0, 1e-3)
-            bar.update(task, completed=done, total=total, rate=f"{done / seconds:.1f}/s")
+            bar.update(task, completed=done, total=total)
 
         yield show_progress
 
@@ -70,22 +58,12 @@ def show_notes(notes: Iterable[str]) -> None:
 
 
 def show(
-    views: Mapping[str, str],
-    result: object,
-    output_format: str,
-    written: list[Path],
-    *,
-    quiet: bool = False,
+    views: Mapping[str, str], result: object, output_format: str, written: list[Path],
     **options: object,
-) -> None:
-    """Print a view of a result, and where the result was written; only its headline if `quiet`.
-
-    The options are those of the view.
-    """
+) -> None:  # fmt: skip
+    """Print a view of a result, and where the result was written; options are those of the view."""
     from bboxqa.report import view
 
-    if quiet:
-        options["quiet"] = True
     lines = iter(view(views, output_format)(result, **options))
     while some := list(islice(lines, _AT_ONCE)):
         click.echo("\n".join(some))
@@ -252,11 +230,9 @@ def _message(error: BaseException) -> str:
         return f"Error: {one_line(str(error.filename or 'output'))}: {error.strerror}"
     # The innermost line of this package.
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
-    last = (ours or frames)[-1]
-    path = Path(last.filename)
-    place = path.relative_to(_PACKAGE.parent).as_posix() if ours else path.name
+    last = [each for each in frames if Path(each.filename).is_relative_to(_PACKAGE)] or frames
+    place = f"{'/'.join(Path(last[-1].filename).parts[-3:])}:{last[-1].lineno}"
     return (
-        f"internal error: {type(error).__name__}: {clean(str(error))} ({place}:{last.lineno}); "
+        f"internal error: {type(error).__name__}: {clean(str(error))} ({place}); "
         "please report this line, the command and the version; BBOXQA_DEBUG=1 shows the traceback"
     )

@@ -7,18 +7,9 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.console import show_notes, tracking
-from bboxqa.cli.options import (
-    A_PATH,
-    OUT,
-    READING,
-    Command,
-    agree_settings,
-    option,
-    options,
-    reading_of,
-    source_of,
-)
+from bboxqa.cli import console
+from bboxqa.cli import options as shared
+from bboxqa.cli.options import A_PATH, OUT, READING, option, options
 
 
 def _shares(text: str) -> tuple[tuple[str, float], ...]:
@@ -30,7 +21,7 @@ def _shares(text: str) -> tuple[tuple[str, float], ...]:
         raise ValueError(f"is {text!r}; expected train=0.8,val=0.2") from None
 
 
-@click.command(cls=Command)
+@click.command(cls=shared.Command)
 @click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=A_PATH)
 @options(
     option("--to NAME", OUT,
@@ -77,15 +68,15 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
     shares, seed, key_of_groups = (more.pop(name) for name in ("parts", "seed", "group_by"))
     if shares is None and (seed is not None or key_of_groups is not None):
         raise click.UsageError("--seed and --group-by go with --parts train=0.8,val=0.2")
-    choices = reading_of(None, more)
+    choices = shared.reading_of(None, more)
     of_target = ("lossy", "force", "as_predictions", "image_suffix", "pseudonyms")
     lossy, force, as_predictions, suffix, key = (more.pop(name) for name in of_target)
     parts = None if shares is None else Parts(shares, seed or 0, key_of_groups)
     target = Target(out, to, lossy, force, as_predictions, parts, suffix)
-    source, settings = source_of(tuple(files), named), agree_settings(None, more)
-    with tracking() as progress:
+    source, settings = shared.source_of(tuple(files), named), shared.agree_settings(None, more)
+    with console.tracking() as progress:
         found = convert_with(source, target, settings, choices, progress, key)
-    show_notes(found.notes)
+    console.show_notes(found.notes)
     for loss in found.losses:
         click.echo(f"{loss.how}: {loss}", err=True)
     click.echo(f"Written: {found.path}: {found.in_words()}")

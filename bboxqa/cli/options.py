@@ -1,6 +1,7 @@
 """The options of commands, in groups, and the settings that are built from them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,9 +19,6 @@ _MORE = "Further options"
 _GATES = ("--fail-on", "--min-alpha", "--min-f1")
 # Names of earlier versions, which are accepted but not shown.
 _EARLIER = {"output": "out", "output-format": "format", "filter": "pattern"}
-_SIZE_EXPECTED = (
-    "expected such as 1920x1080, a file that has the size of each image, or the folder of images"
-)
 # The most thresholds of a range, and how exactly its ends have to be a step apart.
 _MOST_STEPS, _NEAR = 100, 1e-9
 _BOX_FORMATS = tuple(
@@ -129,13 +127,15 @@ def format_option(*choices: str) -> _Decorator[Any]:
     return option("--format", OUT, text, to="output_format", type=kind, default="text")
 
 
-def removed_option(name: str, instead: str) -> _Decorator[Any]:
-    """Return an option that is no longer there: it exits 2 with what to type instead."""
+_REMOVED = {
+    "since": "type `bboxqa compare {} AFTER`",
+    "memory": "images are always compared block by block; for many projects, use `bboxqa batch`, "
+    "on several machines with --scheduler",
+}
 
-    def refuse(value: str) -> None:
-        raise ValueError(f"was removed: {instead.format(value=value)}")
 
-    return click.option(name, hidden=True, expose_value=False, cls=Option, parse=refuse)
+def _removed(instead: str, value: str) -> None:
+    raise ValueError(f"was removed: {instead.format(value)}")
 
 
 def _sigmas(text: str) -> str | tuple[float, ...]:
@@ -165,7 +165,10 @@ def _size(text: str) -> str | tuple[int, int]:
 
     found = SIZE.fullmatch(text.strip())
     if found is None and not Path(text).exists():
-        raise ValueError(f"is {text!r}, no file or folder; {_SIZE_EXPECTED}")
+        raise ValueError(
+            f"is {text!r}, no file or folder; expected such as 1920x1080, a file that has the size "
+            "of each image, or the folder of images"
+        )
     return text if found is None else (int(found[1]), int(found[2]))
 
 
@@ -356,12 +359,11 @@ _SHARED: dict[str, _Decorator[Any]] = {
         rare=True),
     "force": option("--force", OUT,
         "Replace existing files in --out.", rare=True, is_flag=True),
-    "since": removed_option("--since", "type `bboxqa compare {value} AFTER`"),
-    "memory": removed_option(
-        "--memory",
-        "images are always compared block by block; for many projects, use `bboxqa batch`, on "
-        "several machines with --scheduler",
-    ),
+    **{
+        name: click.option(f"--{name}", hidden=True, expose_value=False, cls=Option,
+                           parse=partial(_removed, instead))
+        for name, instead in _REMOVED.items()
+    },
 }  # fmt: skip
 READING = ("annotator_key", "attribution", "join", "map", "asked", "pattern", *SOURCE_OPTIONS)
 """The options of `agree` that say what is read, and how it is joined."""
@@ -442,13 +444,11 @@ def agree_settings(
     from bboxqa.pipelines.read import agree_settings_from, read_agree_settings
 
     given = {key: value for key, value in given.items() if value not in (None, ())}
-    names = {key: f"--{key.replace('_', '-')}" for key in given}
-    names["category_map"] = "--map"
+    names = {key: f"--{key.replace('_', '-')}" for key in given} | {"category_map": "--map"}
     if {"iou", "threshold"} <= given.keys():
         raise click.UsageError("--threshold is another name of --iou; give one of them")
-    for name in ("iou", "threshold"):
-        if name in given:
-            given["iou_threshold"], names["iou_threshold"] = given.pop(name), names[name]
+    for name in {"iou", "threshold"} & given.keys():
+        given["iou_threshold"], names["iou_threshold"] = given.pop(name), names[name]
     default = {"similarity": "mask"} if choices is not None and choices.mask else {}
     return agree_settings_from(
         {**default, **(saved or {}), **(read_agree_settings(config) if config else {}), **given},

@@ -5,19 +5,9 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.console import refuse_inputs, show_notes, tracking
-from bboxqa.cli.options import (
-    A_PATH,
-    OUT,
-    READ,
-    READING,
-    Command,
-    agree_settings,
-    files_argument,
-    option,
-    options,
-    reading_of,
-)
+from bboxqa.cli import console
+from bboxqa.cli import options as shared
+from bboxqa.cli.options import A_PATH, OUT, READ, READING, option, options
 
 
 @click.command()
@@ -60,19 +50,19 @@ def report(
     refuse_address(run)
     path = run / ("report" if split else "report.html") if out is None else out
     target = PageTarget(path, images, split, top)
-    refuse_inputs([path], [*run.glob("*.json"), *run.glob("*.csv")], images)
+    console.refuse_inputs([path], [*run.glob("*.json"), *run.glob("*.csv")], images)
     if out is not None or not folder_problem(run):
         target.check(force=force)
     if pseudonyms is not None:
         check_key(pseudonyms, (run, path))
-    with tracking() as progress:
+    with console.tracking() as progress:
         notes = write_saved(run, target, progress, pseudonyms)
-    show_notes(notes)
+    console.show_notes(notes)
     click.echo(f"Written: {target.page}")
     return 0
 
 
-@click.command(cls=Command)
+@click.command(cls=shared.Command)
 @click.argument("result", metavar="RESULT", type=A_PATH)
 def cite(result: Path) -> int:
     """Write a paragraph on a result for a paper, with BibTeX.
@@ -93,15 +83,23 @@ def cite(result: Path) -> int:
     return 0
 
 
+def _colours(by: str) -> str:
+    if by in ("annotator", "category", "unit"):
+        return by
+    raise ValueError(
+        f"is {by!r}; expected annotator, category or unit; what rules find is drawn by: "
+        "bboxqa validate FILE --report PAGE.html --images DIR"
+    )
+
+
 _OPTIONS = options(
     option("--image NAME|ID", READ, "File name or id of the image to draw.", required=True),
     option("--images DIR", OUT,
         "Folder of the images; without it, annotations are drawn on a blank canvas. Can be given "
         "several times.", multiple=True, type=A_PATH),
-    option("--by", OUT,
+    option("--by [annotator|category|unit]", OUT,
         "What colours stand for: annotator (default), category (default where the file names fewer "
-        "than two annotators), or unit (what `agree` matches).",
-        type=click.Choice(("annotator", "category", "unit"))),
+        "than two annotators), or unit (what `agree` matches).", parse=_colours),
     option("--side-by-side", OUT, "Draw a panel for each annotator.", is_flag=True),
     "similarity", "sigmas", "iou", "threshold", *READING, "config", "pseudonyms",
     option("-o --out FILE", OUT,
@@ -111,8 +109,8 @@ _OPTIONS = options(
 )  # fmt: skip
 
 
-@click.command(cls=Command)
-@files_argument()
+@click.command(cls=shared.Command)
+@shared.files_argument()
 @_OPTIONS
 def draw(
     *,
@@ -143,16 +141,16 @@ def draw(
     if not paths:
         raise click.UsageError("no file given; try: bboxqa draw export.json --image NAME")
     if out is not None:
-        refuse_inputs([out], [*paths, config, pseudonyms])
+        console.refuse_inputs([out], [*paths, config, pseudonyms])
         check_target(out, force=force)
-    choices = reading_of(config, given)
-    settings = agree_settings(config, given, choices=choices)
-    with tracking() as progress:
+    choices = shared.reading_of(config, given)
+    settings = shared.agree_settings(config, given, choices=choices)
+    with console.tracking() as progress:
         drawing = draw_with(
             paths, image, settings, images=images or None, by=by, side_by_side=side_by_side,
             pseudonyms=pseudonyms, choices=choices, progress=progress,
         )  # fmt: skip
     path = drawing.save(out or drawing.default_path(), force=force)
-    show_notes(drawing.notes)
+    console.show_notes(drawing.notes)
     click.echo(f"Written: {path}")
     return 0

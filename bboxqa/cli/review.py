@@ -10,23 +10,24 @@ import click
 from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
 from bboxqa.cli.console import refuse_options, show, show_notes, tracking
+from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, option, options
 from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
 
 
 @click.command(cls=shared.Command)
 @shared.files_argument("LABELS…|DIR")
-@shared.options(
-    shared.option("--predictions FILE|DIR", shared.READ,
+@options(
+    option("--predictions FILE|DIR", READ,
         "The model: COCO results (ids are those of the labels), or a data set with scores, such "
         "as YOLO labels with a confidence, whose images and categories are joined by name. Several "
         "annotators in it count as votes. Without it, geometry alone is looked at.",
-        type=shared.A_PATH),
-    *shared.READING, "config",
-    shared.option("--top NUMBER", shared.OUT, "Keep this many of the most suspicious places.",
+        type=A_PATH),
+    *READING, "config",
+    option("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
         type=click.IntRange(min=1)),
     "report", "images", "split", "out", "send_back", "to", "force", "raw_csv",
-    shared.option("--folds NUMBER", shared.OUT,
+    option("--folds NUMBER", OUT,
         "Write lists of images to --out instead, to train a model on all but one and predict that "
         "one: a model repeats the errors of labels that it was trained on.", rare=True,
         type=click.IntRange(min=2)),
@@ -108,21 +109,21 @@ def audit(
 
 @click.command(cls=shared.Command)
 @shared.files_argument()
-@shared.options(
-    "annotator", *shared.READING, "similarity",
-    shared.option("--quorum NUMBER", shared.COMPARE,
+@options(
+    "annotator", *READING, "similarity",
+    option("--quorum NUMBER", COMPARE,
         "Votes that keep an object, such as 3, or a share of those asked, such as 0.5; default 1 "
         "of 2, else a third, at least 2.", type=float),
-    shared.option("--iou NUMBER", shared.COMPARE,
+    option("--iou NUMBER", COMPARE,
         "Least IoU of two boxes of one object; default 0.3.", type=float, default=0.3),
-    shared.option("-o --out FILE", shared.OUT,
+    option("-o --out FILE", OUT,
         "The output; dropped.csv is written beside it, or FILE_dropped.csv beside another output.",
-        type=shared.A_PATH),
+        type=A_PATH),
     "report", "images", "split", "top", "send_back",
-    shared.option("--to FORMAT", shared.OUT,
+    option("--to FORMAT", OUT,
         "Format of the files of --send-back, such as cvat, label-studio or csv; without it, format "
         "of the output, as in `bboxqa convert`; default coco."),
-    shared.option("--lossy", shared.OUT, "Leave out what the format of --to cannot hold.",
+    option("--lossy", OUT, "Leave out what the format of --to cannot hold.",
         is_flag=True),
     "force", "pseudonyms",
 )  # fmt: skip
@@ -153,13 +154,7 @@ def consensus(
     from msgspec.structs import replace
 
     from bboxqa.core.pseudonyms import check_key
-    from bboxqa.pipelines.consensus import (
-        check_output_of,
-        consensus_of_files,
-        send_objects,
-        write_consensus,
-        write_consensus_page,
-    )
+    from bboxqa.pipelines import consensus as merging
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
     from bboxqa.report.consensus import text_lines
@@ -171,17 +166,17 @@ def consensus(
     # Without objects to send, --to is the format of the output.
     to = (given.pop("to") if given["send_back"] is None else None) or "coco"
     target = Target(out, to, lossy, given["force"])
-    dropped = check_output_of(target, source)
+    dropped = merging.check_output_of(target, source)
     targets = targets_of(given, source, top=top)
     settings, page, send_back = shared.agree_settings(None, given), targets.page, targets.send_back
     if targets.key is not None:
         check_key(targets.key, (out,))
     with tracking() as progress:
         reading = replace(AS_COMPARED, pseudonyms=targets.key, choices=choices, progress=progress)
-        result, known = consensus_of_files(source, settings, reading, quorum, iou)
-        written, notes = [out, dropped], write_consensus(result, known, target, dropped)
+        result, known = merging.consensus_of_files(source, settings, reading, quorum, iou)
+        written, notes = [out, dropped], merging.write_consensus(result, known, target, dropped)
         if send_back is not None:
-            notes += send_objects(result, known, send_back, targets.to)
+            notes += merging.send_objects(result, known, send_back, targets.to)
             written.append(send_back)
         files = shlex.join([*map(str, paths), *(f"--annotator={pair}" for pair in named)])
         files = f"{files} {reading_words(result.data.reading, settings)}".rstrip()
@@ -196,7 +191,7 @@ def consensus(
             next_step = f"agree {files} --reference {merged}"
         next_step = f"bboxqa {next_step}"
         if page is not None:
-            notes += write_consensus_page(result, page, next_step, progress)
+            notes += merging.write_consensus_page(result, page, next_step, progress)
             written.append(page.page)
     lines = (f"Written: {', '.join(map(str, written))}", f"Next: {next_step}")
     click.echo("\n".join((*text_lines(result), *lines)))
@@ -208,19 +203,19 @@ _MOST_SHOWN = 5
 
 
 @click.command(cls=shared.Command)
-@click.argument("original", metavar="ORIGINAL", type=shared.A_PATH)
-@click.argument("reviewed", metavar="REVIEWED", type=shared.A_PATH)
-@shared.options(
-    shared.option("-o --out FILE", shared.OUT, "The file to write.",
-        type=shared.A_PATH, required=True),
-    shared.option("--sent DIR", shared.OUT,
-        "The folder that was sent; by default sent.json is beside REVIEWED.", type=shared.A_PATH),
-    shared.option("--add-proposed", shared.OUT,
+@click.argument("original", metavar="ORIGINAL", type=A_PATH)
+@click.argument("reviewed", metavar="REVIEWED", type=A_PATH)
+@options(
+    option("-o --out FILE", OUT, "The file to write.",
+        type=A_PATH, required=True),
+    option("--sent DIR", OUT,
+        "The folder that was sent; by default sent.json is beside REVIEWED.", type=A_PATH),
+    option("--add-proposed", OUT,
         "Add also the boxes that audit and consensus propose and that are as they were sent; "
         "otherwise they are not decided.", is_flag=True),
-    shared.option("--force", shared.OUT, "Replace FILE.", is_flag=True),
-    shared.option("--pseudonyms FILE", shared.OUT,
-        "The key, if annotators had pseudonyms when objects were sent.", type=shared.A_PATH),
+    option("--force", OUT, "Replace FILE.", is_flag=True),
+    option("--pseudonyms FILE", OUT,
+        "The key, if annotators had pseudonyms when objects were sent.", type=A_PATH),
 )  # fmt: skip
 def accept(**given: Any) -> int:
     """Take over what annotators changed in a review.

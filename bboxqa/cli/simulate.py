@@ -6,20 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.console import print_result, refuse_inputs, show_notes, tracking
-from bboxqa.cli.options import (
-    A_PATH,
-    OUT,
-    READING,
-    Command,
-    agree_settings,
-    files_argument,
-    format_option,
-    option,
-    options,
-    reading_of,
-    source_of,
-)
+from bboxqa.cli import console
+from bboxqa.cli import options as shared
+from bboxqa.cli.options import A_PATH, OUT, READING, option, options
 from bboxqa.core.text import count
 
 if TYPE_CHECKING:
@@ -50,7 +39,7 @@ _OPTIONS = options(
 )  # fmt: skip
 
 
-@click.command(cls=Command)
+@click.command(cls=shared.Command)
 @_OPTIONS
 def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
     """Simulate annotators with known errors.
@@ -87,7 +76,7 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
                 f"--{name} is for scenes that are drawn; leave it or --truth out"
             )
     path = out or Path("simulated.json")
-    refuse_inputs([path, truth_path(path)], [given.get("truth"), given.get("profiles")])
+    console.refuse_inputs([path, truth_path(path)], [given.get("truth"), given.get("profiles")])
     found = simulated(**given)
     paths = found.write(path, force=force)
     drawn = count(len(found), "annotation")
@@ -99,7 +88,7 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
 _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
 
 
-@click.command(cls=Command)
+@click.command(cls=shared.Command)
 @click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
 @option(
     "-o --out DIR",
@@ -131,8 +120,8 @@ def example(name: str, out: Path | None, force: bool) -> int:
 _FEW = 50
 
 
-@click.command(cls=Command)
-@files_argument()
+@click.command(cls=shared.Command)
+@shared.files_argument()
 @option(
     "--target-width NUMBER",
     OUT,
@@ -142,7 +131,7 @@ _FEW = 50
 )
 @options("similarity", "sigmas", "iou", "threshold")
 @options("missing", "annotator", *READING, "bootstrap", "seed", "checks", "config", "pseudonyms")
-@format_option("text", "json")
+@shared.format_option("text", "json")
 @options("written")
 def plan(
     *,
@@ -172,21 +161,21 @@ def plan(
 
     if not paths and not named:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
-    source = source_of(paths, named)
+    source = shared.source_of(paths, named)
     read = source.values() if isinstance(source, dict) else [source]
-    refuse_inputs([output], [*chain.from_iterable(read), config, pseudonyms])
-    choices = reading_of(config, given)
-    settings = agree_settings(config, given, choices=choices)
+    console.refuse_inputs([output], [*chain.from_iterable(read), config, pseudonyms])
+    choices = shared.reading_of(config, given)
+    settings = shared.agree_settings(config, given, choices=choices)
     if given.get("bootstrap") == 0:
         raise click.UsageError("--bootstrap is 0; expected 40 to 100,000: a plan needs an interval")
-    with tracking() as progress:
+    with console.tracking() as progress:
         reading = replace(
             AS_COMPARED, digest=False, pseudonyms=pseudonyms, choices=choices, progress=progress
         )
         data = read_for(source, settings, reading)
         planned = plan_images(data, target_width, settings, progress)
-    show_notes((*data.left_out, *data.map_notes.values()))
-    print_result(planned, {"json": asdict, "text": _lines}, output_format, output)
+    console.show_notes((*data.left_out, *data.map_notes.values()))
+    console.print_result(planned, {"json": asdict, "text": _lines}, output_format, output)
     return 2 if planned.n_needed is None else 0
 
 

@@ -6,17 +6,9 @@ from typing import Any
 
 import click
 
-from bboxqa.cli.console import print_result, refuse_inputs, tracking
-from bboxqa.cli.options import (
-    A_PATH,
-    COMPARE,
-    READ,
-    Command,
-    files_argument,
-    format_option,
-    option,
-    options,
-)
+from bboxqa.cli import console
+from bboxqa.cli import options as shared
+from bboxqa.cli.options import A_PATH, COMPARE, READ, option, options
 
 _OPTIONS = options(
     option("--layout", READ,
@@ -51,12 +43,12 @@ _OPTIONS = options(
     option("--association COLUMN COLUMN", COMPARE,
         "Show whether two columns go together instead: chi-square and Cramér's V.", nargs=2),
     "bootstrap", "seed", "interval",
-    format_option("text", "json", "csv"),
+    shared.format_option("text", "json", "csv"),
     "raw_csv", "written",
 )  # fmt: skip
 
 
-@click.command(cls=Command)
+@click.command(cls=shared.Command)
 @click.argument("table", metavar="TABLE", type=A_PATH)
 @_OPTIONS
 def stats(
@@ -75,7 +67,7 @@ def stats(
     TABLE is CSV, TSV, JSON lines or Parquet. Cells that are empty, NA, NaN, null or - are missing
     ratings.
     """  # noqa: D301 - click reads the sign
-    refuse_inputs([output], [table])
+    console.refuse_inputs([output], [table])
     if given["annotators"] and given["association"]:
         raise click.UsageError("--annotators and --association show different things; give one")
     from bboxqa.formats.ratings.reader import read_ratings
@@ -104,7 +96,7 @@ def stats(
         of_measure = ("level", "weights", "bootstrap", "seed", "interval")
         settings = {name: given[name] for name in of_measure if given[name] is not None}
         settings["coefficients"] = given["coefficients"] or None
-        with tracking() as progress:
+        with console.tracking() as progress:
             found = [
                 measure(ratings, task=task, progress=progress, **settings)
                 for task, ratings in read().items()
@@ -113,7 +105,7 @@ def stats(
         views = [shown.as_csv, shown.as_json, lines]
     csv, json, text = views
     by_format = {"csv": partial(csv, raw=raw_csv), "json": json, "text": text}
-    print_result(found, by_format, output_format, output)
+    console.print_result(found, by_format, output_format, output)
     return 0
 
 
@@ -145,13 +137,13 @@ _OF_SEGMENTS = options(
         "Which of overlapping segments of one annotator counts; default refuse.",
         type=click.Choice(("refuse", "first", "last", "longest")), default="refuse"),
     "bootstrap", "seed", "interval",
-    format_option("text", "json", "csv"),
+    shared.format_option("text", "json", "csv"),
     "raw_csv", "written",
 )  # fmt: skip
 
 
-@click.command(cls=Command)
-@files_argument("FILE…")
+@click.command(cls=shared.Command)
+@shared.files_argument("FILE…")
 @_OF_SEGMENTS
 def segments(
     *,
@@ -179,9 +171,9 @@ def segments(
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
-    refuse_inputs([output], paths)
+    console.refuse_inputs([output], paths)
     given = {name: value for name, value in given.items() if value is not None}
-    with tracking() as progress:
+    with console.tracking() as progress:
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **given
         )
@@ -193,5 +185,5 @@ def segments(
             [*map(shown_in_text, tasks)], scale_label, labels=labels
         ),
     }
-    print_result(tasks, views, output_format, output)
+    console.print_result(tasks, views, output_format, output)
     return 0
