@@ -441,21 +441,20 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
     folder = found.folder.relative_to(root)
     below = "" if folder == Path() else f"{folder.as_posix()}/"
     files = tuple(file.relative_to(root) for file in found.files)
-    inside = tuple(f"{file.as_posix()}/" for file in files)
-    of_files = [content for name, content in contents.items() if Path(name) in files
-                or (name.startswith(inside) and not is_image(Path(name)))]  # fmt: skip
-    # Folders of labels need the images beside them, for their sizes, and the names of classes.
+    # Folders of labels need the images beside them, for their sizes, and the names of classes;
+    # settings may name another file, with the sizes of images.
     is_whole = any(file.as_posix() not in contents for file in files)
-    used = [each for name, each in contents.items() if name.startswith(below)]
+    used = [
+        content for name, content in contents.items()
+        if Path(name) in files or (
+            name.startswith(below) and (is_whole or (found.settings and not is_image(Path(name)))))
+    ]  # fmt: skip
     pictures = [each for name, each in contents.items() if name.startswith(f"{below}{IMAGES}/")]
-    settings = contents.get(f"{below}{SETTINGS_FILE}") if found.settings else None
-    if not is_whole:
-        # Settings may name another file, with the sizes of images.
-        used = [e for e in used if settings and not is_image(Path(e.name))] + of_files
-    size, images = sum(each.size for each in of_files), folder / IMAGES if pictures else None
-    own = Path(settings.name) if settings else None
-    contents_used = tuple(dict.fromkeys(used))
-    return Stored(found.name, folder, files, images, own, size, url, contents_used, (*pictures,))
+    settings = folder / SETTINGS_FILE if found.settings else None
+    images = folder / IMAGES if pictures else None
+    return Stored(
+        found.name, folder, files, images, settings, found.size, url, tuple(used), tuple(pictures)
+    )
 
 
 def _mirror(system: Any, base: str, contents: Iterable[Content], folder: Path) -> list[Unreadable]:

@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
 from msgspec.structs import asdict, replace
 
 from bboxqa.batch.discovery import Project, Stored, fetched
@@ -110,7 +109,7 @@ def run_project(project: Project, settings: Settings, out: Path, key: str) -> Ro
     return row
 
 
-class _Job(msgspec.Struct, frozen=True):
+class _Job(NamedTuple):
     """A project whose files are here, its settings, and the folder of its result."""
 
     project: Project
@@ -118,51 +117,42 @@ class _Job(msgspec.Struct, frozen=True):
     own: ProjectSettings
     folder: Path
 
-    def files(self) -> list[Path]:
-        """Return the sources of the project, also those inside of archives."""
-        choices = self.own.choices
-        return [part for each in self.project.files for part in sources_in(each, choices=choices)]
-
     def reading(self, **more: Any) -> Any:
         """Return how its files are read."""
         choices, key = self.own.choices, self.settings.pseudonyms
         return replace(AS_COMPARED, pseudonyms=key, choices=choices, **more)
 
 
-def _job(project: Project, settings: Settings, folder: Path) -> _Job:
-    """Return a project with its settings, and of its files those that match their glob."""
-    own = settings_of(project, settings)
-    pattern = own.agree.filter
-    # What is known of a file is kept from stage to stage.
-    files = tuple(
-        SourcePath(each)
-        for each in project.files
-        if pattern is None or each.is_dir() or each.match(pattern)
-    )
-    if not files:
-        raise DatasetError([f"{project.folder}: no file matches filter {pattern!r}"])
-    return _Job(replace(project, files=files), settings, own, folder)
-
-
 def _run(project: Project, settings: Settings, folder: Path) -> tuple[Row, bool, str]:
     """Return the row of a project, whether to record it, and its log."""
     row = Row(project.name, FAILED, len(project.files), passed=False)
     try:
-        job = _job(project, settings, folder)
-        own = job.own
+        own = settings_of(project, settings)
+        pattern = own.agree.filter
+        # What is known of a file is kept from stage to stage.
+        sources = tuple(
+            SourcePath(each)
+            for each in project.files
+            if pattern is None or each.is_dir() or each.match(pattern)
+        )
+        if not sources:
+            raise DatasetError([f"{project.folder}: no file matches filter {pattern!r}"])  # noqa: TRY301 - as others
+        job = _Job(replace(project, files=sources), settings, own, folder)
         report = _validated(job)
         n_errors, n_warnings, n_infos = (report.severities.get(s, 0) for s in _SEVERITIES)
         # Several files may have the same images.
         n_images = report.files[0].n_images if len(report.files) == 1 else None
         row = Row(
-            project.name, FAILED, len(job.project.files), n_images, passed=False, n_errors=n_errors,
+            project.name, FAILED, len(sources), n_images, passed=False, n_errors=n_errors,
             n_warnings=n_warnings, n_infos=n_infos,
             n_annotations=sum(file.n_annotations for file in report.files),
         )  # fmt: skip
+        # Also those inside of archives.
+        files = [part for each in sources for part in sources_in(each, choices=own.choices)]
         severe = [f"findings of {severities(own.validate)}"] * bool(report.at_least(report.fail_on))
-        said = _audited(job) if "audit" in own.stages else ""
+        said = _audited(job, files) if "audit" in own.stages else ""
         try:
-            values, missed, notes = _measured(job)
+            values, missed, notes = _measured(job, files)
             failed = [*severe, *missed]
         except NothingToCompareError as error:
             values, notes = {"status": NOT_MEASURED}, [_line(error)]
@@ -213,11 +203,10 @@ def _validated(job: _Job) -> FoundReport:
     return report
 
 
-def _audited(job: _Job) -> str:
+def _audited(job: _Job, files: Sequence[Path]) -> str:
     """Write audit.csv, by a list of results in the project if there is one; return a message."""
     from bboxqa.pipelines.audit import audit_files
 
-    files = job.files()
     lists = [file for file in files if is_results_list(file, job.own.choices)]
     labels = [file for file in files if file not in lists]
     if len(lists) > 1:
@@ -231,13 +220,18 @@ def _audited(job: _Job) -> str:
     return f"audit: {count(n_worth, 'place')} worth a look"
 
 
-def _measured(job: _Job) -> tuple[dict[str, Any], list[str], list[str]]:
+def _measured(job: _Job, files: Sequence[Path]) -> tuple[dict[str, Any], list[str], list[str]]:
     """Write the agreement of a project; return values of its row, gates it misses, and notes."""
     settings, own = job.settings, job.own
-    files = job.files()
-    data, notes = _read_objects(files, job)
-    notes = [*data.notes, *map(settings.shown, [*notes, *_left_out(files, job)])]
-    data = replace(data, notes=tuple(notes))
+    data, left_out = _read_objects(files, job)
+    notes: list[str] = []
+    # What cannot be read there fails its own project.
+    with suppress(DatasetError):
+        there, said = listed(job.project.folder, own.agree.filter, choices=own.choices)
+        # Further projects may be inside.
+        notes = said if {*map(str, there)} <= {*map(str, files)} else []
+    left_out += notes if settings.pseudonyms is None else without_files(notes)
+    data = replace(data, notes=(*data.notes, *map(settings.shown, left_out)))
     result = agree_with(data, own.agree)
     values, diagnosis, warnings = summary(result), None, []
     if settings.pages:
@@ -282,16 +276,6 @@ def _measured(job: _Job) -> tuple[dict[str, Any], list[str], list[str]]:
     return row, missed, [*result.headlines, *status, *warnings]
 
 
-def _left_out(files: Sequence[Path], job: _Job) -> list[str]:
-    """Return notes on other files of the folder, unless further projects are inside."""
-    notes: list[str] = []
-    # What cannot be read there fails its own project.
-    with suppress(DatasetError):
-        found, said = listed(job.project.folder, job.own.agree.filter, choices=job.own.choices)
-        notes = said if {*map(str, found)} <= {*map(str, files)} else []
-    return notes if job.settings.pseudonyms is None else without_files(notes)
-
-
 _Read = tuple[Dataset, list[str]]
 
 
@@ -302,9 +286,9 @@ def _read_objects(files: Sequence[Path], job: _Job) -> _Read:
     """
     reading = job.reading(outlines=False, keypoints=False, within=job.project.folder)
 
-    def read(wanted: Sequence[Path], notes: list[str], what: str, left: Sequence[Path]) -> _Read:
+    def read(wanted: Sequence[Path], what: str = "", left: Sequence[Path] = ()) -> _Read:
         names = first_few(left, _FILES_NAMED, lambda each: one_line(each.name))
-        notes = [*notes, f"{what}: {names}"] if left else notes
+        notes = [f"{what}: {names}"] * bool(left)
         try:
             return read_for(wanted, job.own.agree, reading), notes
         except OtherKindError as error:
@@ -312,15 +296,15 @@ def _read_objects(files: Sequence[Path], job: _Job) -> _Read:
             if not 0 < len(objects) < len(wanted):
                 raise
             others = [file for file in wanted if file in error.files]
-            return read(objects, notes, "files without annotations of objects left out", others)
+            data, more = read(objects, "files without annotations of objects left out", others)
+            return data, [*notes, *more]
 
     lists = [file for file in files if is_results_list(file, job.own.choices)]
     if 0 < len(lists) < len(files):
         with suppress(NothingToCompareError):
             others = [file for file in files if file not in lists]
-            what = "lists of results left out, as the other files are measured"
-            return read(others, [], what, lists)
-    return read(files, [], "", ())
+            return read(others, "lists of results left out, as the other files are measured", lists)
+    return read(files)
 
 
 Task = tuple[Project, str]

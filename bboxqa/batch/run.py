@@ -24,7 +24,7 @@ from bboxqa.batch.discovery import (
     home_of,
     is_url,
 )
-from bboxqa.batch.project import Task, run_task
+from bboxqa.batch.project import Task, run_packed, run_task, write_packed
 from bboxqa.batch.results import (
     FAILED,
     FAILURE,
@@ -43,7 +43,7 @@ from bboxqa.batch.results import (
     write_outputs,
 )
 from bboxqa.batch.settings import Settings, result_key
-from bboxqa.batch.workers import Outcome, WorkerDied, run_all
+from bboxqa.batch.workers import Outcome, WorkerDied, connected, run_all, run_on
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import locked
 from bboxqa.core.pseudonyms import check_key
@@ -263,10 +263,19 @@ def _engine(run: Run) -> Iterator[_Engine]:
             run.jobs, run.project_timeout,
         )  # fmt: skip
         return
-    from bboxqa.batch.workers import connected, run_projects
-
     with connected(run.scheduler) as client:
-        yield partial(run_projects, client)
+
+        def on_cluster(
+            tasks: Sequence[Task], settings: Settings, out: Path
+        ) -> Generator[Outcome[Task, Row]]:
+            work = partial(run_packed, settings=settings, version=__version__)
+            for task, outcome in run_on(client, tasks, work):
+                if isinstance(outcome, WorkerDied):
+                    yield task, outcome
+                else:
+                    yield task, write_packed(task[0], outcome, out)
+
+        yield on_cluster
 
 
 def _shown_files(found: Discovered, settings: Settings) -> Discovered:

@@ -12,7 +12,6 @@ from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,13 +20,9 @@ from uuid import uuid4
 import msgspec
 from threadpoolctl import threadpool_limits
 
-from bboxqa.batch.project import Task, run_packed, write_packed
-from bboxqa.batch.results import Row
-from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import BboxqaError, ConfigError, OutputError
 from bboxqa.core.interrupts import blocked_signals
 from bboxqa.core.machine import cores, limit_threads
-from bboxqa.core.version import __version__
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
@@ -260,18 +255,6 @@ def connected(scheduler: str) -> "Iterator[Client]":
         ) from None
     with client:
         yield client
-
-
-def run_projects(
-    client: "Client", tasks: Sequence[Task], settings: Settings, out: Path
-) -> Generator[Outcome[Task, Row]]:
-    """Run projects on a cluster; write the folder of each on this machine when it is done."""
-    work = partial(run_packed, settings=settings, version=__version__)
-    for task, outcome in run_on(client, tasks, work):
-        if isinstance(outcome, WorkerDied):
-            yield task, outcome
-        else:
-            yield task, write_packed(task[0], outcome, out)
 
 
 def run_on(

@@ -355,8 +355,7 @@ def _texts(who: str, table: str | Mapping[str, Any]) -> dict[str, list[str]]:
             words = shlex.split(table)
         except ValueError as error:
             raise ConfigError(f"{who}: {table.strip()!r} cannot be read: {error}") from None
-        for word in words:
-            key, _, value = word.partition("=")
+        for key, _, value in (word.partition("=") for word in words):
             texts.setdefault(key, []).append(value)
         return texts
     if not isinstance(table, Mapping):
