@@ -38,7 +38,6 @@ from bboxqa.pipelines.diagnosis.findings import (
     shape_word,
     two_digits,
 )
-from bboxqa.report.agreement_summary import LEVELS
 
 # The rates of each table with the kind of disagreement that they explain.
 _RATES = {
@@ -301,15 +300,6 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
             values["back"] = f", {names[1]} {names[0]} in {in_percent(back[0])}"
         yield Finding("calls", (*who,), rate, n / n_objects, values, Kind.CLASS_CONFLICT)
-
-
-def agreement_findings(of: Diagnosed) -> Iterator[Finding]:
-    """Yield that all agree, if they do, and that nothing has to be done if in places as well."""
-    if of.part.is_unanimous:
-        is_apart = of.part.place.mean_iou < LEVELS["place"][0]
-        rest = "" if is_apart else ": nothing has to be looked at again"
-        values = {"objects": count(of.part.n_units, "object"), "rest": rest}
-        yield Finding("all agree", values=values)
 
 
 # Smaller offsets, in px and degrees, are not worth a sentence.

@@ -402,7 +402,8 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     def line(self) -> Line:
         """The sentence as a line of a story."""
         figure = {"size": self.size, "share": in_percent(self.size)}
-        text = said(self.kind, **{"who": joined(names_in_words(self.who)), **figure, **self.values})
+        values = {"who": joined(names_in_words(self.who)), **figure, **self.values}
+        text = TEMPLATES[self.kind].format(**values)
         see = f"{self.table}.csv" if self.n_more else ""
         gain = self.gain[1] if self.gain else ""
         more = f"; {self.n_more} more: {see}" if see else ""
@@ -428,11 +429,6 @@ SUBSETS = {
     "time": (("more at first", "before {}", "later"), ("more later on", "from {} on", "before")),
     "category": (("{}", "of them", "of the others"),) * 2,
 }
-
-
-def said(kind: str, **values: Any) -> str:
-    """Return a sentence."""
-    return TEMPLATES[kind].format(**values)
 
 
 def largest(found: Iterable[Finding]) -> Iterator[Finding]:

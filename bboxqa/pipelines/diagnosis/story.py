@@ -26,13 +26,14 @@ from bboxqa.pipelines.diagnosis.findings import (
     LEAST_DRAWS,
     LEAST_IMAGES,
     LEAST_SHARE,
+    TEMPLATES,
     Bounds,
     Diagnosed,
     Finding,
     differences,
-    said,
 )
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.report.agreement_summary import LEVELS
 
 _MOST = 9
 _MORE = "the tables of --details"
@@ -54,12 +55,12 @@ def story_of(of: Diagnosed) -> list[Line]:
     """
     existence, reference = of.part.existence, of.part.reference
     if not len(of.matched.data.annotations):
-        return [Line(said("nothing"))]
+        return [Line(TEMPLATES["nothing"])]
     is_low = existence.alpha_interval[0] <= 0 and existence.f1 < _BY_CHANCE
     found = [*disagreements.idle_annotators(of)]
     if reference is None and is_low:
         # Nobody and nothing stands out where boxes agree no more than by chance.
-        return [*(each.line for each in found), Line(said("by chance"))]
+        return [*(each.line for each in found), Line(TEMPLATES["by chance"])]
     # It takes enough draws and images to name somebody.
     n_images = int((of.matched.data.assigned.sum(1) >= 2).sum())
     named = of.matched.bootstrap >= LEAST_DRAWS
@@ -88,19 +89,23 @@ def story_of(of: Diagnosed) -> list[Line]:
     ]  # fmt: skip
     found = _with_kinds(of, found, [*disagreements.kind_findings(of)], strangers)
     found = _ordered(_with_worst(found, worst) if worst else found)
-    first = [each.line for each in disagreements.agreement_findings(of)]
-    lines = [each.line for each in found]
+    lines, first = [each.line for each in found], list[Line]()
+    if of.part.is_unanimous:
+        is_apart = of.part.place.mean_iou < LEVELS["place"][0]
+        rest = "" if is_apart else ": nothing has to be looked at again"
+        objects = count(of.part.n_units, "object")
+        first.append(Line(TEMPLATES["all agree"].format(objects=objects, rest=rest)))
     # What the data cannot show is last.
     last = []
     if n_images < LEAST_IMAGES:
         few = count(n_images, "image")
-        last.append(Line(said("few", what=few, least=LEAST_IMAGES, how="")))
+        last.append(Line(TEMPLATES["few"].format(what=few, least=LEAST_IMAGES, how="")))
     elif of.matched.bootstrap < LEAST_DRAWS:
         few, how = count(of.matched.bootstrap, "draw"), f" (--bootstrap {LEAST_DRAWS})"
-        last.append(Line(said("few", what=few, least=LEAST_DRAWS, how=how)))
+        last.append(Line(TEMPLATES["few"].format(what=few, least=LEAST_DRAWS, how=how)))
     is_told = judged or reference is not None or any("unknown" in line.text for line in lines)
     if not is_told and of.part.n_complete_units != len(of.matched.units):
-        last.append(Line(said("unjudged")))
+        last.append(Line(TEMPLATES["unjudged"]))
     room = _MOST - len(first) - len(last)
     if len(lines) > room:
         more = f"{count(len(lines) - room + 1, 'more finding')}: see {_MORE}"
@@ -303,13 +308,15 @@ def _warnings(of: Diagnosed) -> Iterator[str]:
         without = "" if isnan(cost) else f": without it, {what} would be {other} and not {own}"
         share = 100 * n_units[largest] / n_units.sum()
         if other != own:
-            yield said("large image", image=table["image"][largest], share=share, without=without)
+            yield TEMPLATES["large image"].format(
+                image=table["image"][largest], share=share, without=without
+            )
     assigned = of.matched.data.assigned
     shared = assigned[assigned.sum(1) > 1].astype(np.float64)
     first, second = np.nonzero(np.triu(shared.T @ shared, 1))
     n = len(distinct(component_of_each(len(shared.T), first, second)[first]))
     if n > 1:
-        yield said("separate groups", n=n)
+        yield TEMPLATES["separate groups"].format(n=n)
     pairs, edges = pairs_of_units(of.matched), drawn_edges(of.matched)
     first, second, row = by_annotators(of.matched, pairs)
     apart = edges[pairs.left] - edges[pairs.right]
@@ -325,4 +332,4 @@ def _warnings(of: Diagnosed) -> Iterator[str]:
         words = ", ".join(f"{edge} {length:+g} px" for edge, length in shifts if length)
         numbers = {"n_alike": int(n_alike[at]), "n": int(n_pairs[at])}
         who = f"{one} and {other}"
-        yield said("moved by a program", who=who, edges=words, first=one, **numbers)
+        yield TEMPLATES["moved by a program"].format(who=who, edges=words, first=one, **numbers)
