@@ -324,7 +324,7 @@ def write_with_pixels(
     `sizes` are width and height of images by file name, 0 for unknown; their files are also looked
     for beside `sources`, the files of annotations.
     """
-    notes, pixels = list[str](), dict[str, Pixels]()
+    pixels: dict[str, Pixels] = {}
     with page_folder(target.path) if target.split else nullcontext() as folder:
         if folder is not None:
             (folder / PIXELS).mkdir()
@@ -348,20 +348,14 @@ def write_with_pixels(
             for name, page in [(INDEX, found)] if isinstance(found, str) else found:
                 (folder / name).write_bytes(encoded(page))
     if not target.split:
-        content = encoded(found if isinstance(found, str) else next(found)[1])
-        write_atomically(target.path, content)
-        if len(content) > target.most_bytes:
-            notes.append(
-                f"the page has {len(content) / 1e6:.1f} MB: --top {target.top // 2} shows fewer "
-                "images, --split writes a folder of pages"
-            )
+        page = found if isinstance(found, str) else next(found)[1]
+        write_atomically(target.path, encoded(page))
     lacking = [each.problem for each in pixels.values() if each.problem]
     other = [f"{quoted(name)}: {each.remark}" for name, each in pixels.items() if each.remark]
     kinds = ((BLANK_CANVAS, lacking), ("of another size than the data say", other))
-    remarks = [
+    return tuple(
         f"{len(reasons):,} of {count(len(pixels), 'image')} {what}, see the page; the first: "
         f"{reasons[0]}"
         for what, reasons in kinds
         if reasons
-    ]
-    return (*remarks, *notes)
+    )

@@ -217,8 +217,6 @@ PIXELS = "images"
 _MARK = b'<meta name="generator" content="bboxqa'
 _HEAD = 4096
 _TOP_OF_FOLDER = 1000
-# Bytes of a page in one file: per image, at least, and at most.
-_OF_IMAGE, _OF_FEW, _OF_ANY = 100_000, 5_000_000, 20_000_000
 # File names of a folder of pages, and of its folder of pixels.
 _OWN = re.compile(rf"{'|'.join(map(re.escape, (INDEX, *ASSETS)))}|images-\d+\.html")
 _OWN_PIXELS = re.compile(r"\d+\.webp")
@@ -242,11 +240,6 @@ class PageTarget(msgspec.Struct, frozen=True):
         if self.n_images is not None:
             return self.n_images
         return _TOP_OF_FOLDER if self.split else TOP
-
-    @property
-    def most_bytes(self) -> int:
-        """The largest size in bytes of a page in one file."""
-        return min(max(self.top * _OF_IMAGE, _OF_FEW), _OF_ANY)
 
     @property
     def page(self) -> Path:

@@ -20,7 +20,6 @@ from bboxqa.pipelines.pictures import (
     pictures,
     read_pixels,
     thumbnail,
-    write_report,
     write_result,
 )
 from bboxqa.report.agreement_summary import summary
@@ -219,15 +218,6 @@ def noise(tmp_path_factory):
     rows = [(place, None, 1, box) for place in (1, 2, 3) for box in boxes]
     content = document_of(rows, ["0.png", "1.png", "2.png"], size=(240, 180))
     return folder, write(folder / "a.json", content)
-
-
-def test_a_page_that_is_large_is_said_to_be(noise, tmp_path, monkeypatch):
-    place, file = noise
-    report, target = bboxqa.validate(file), PageTarget(tmp_path / "a.html", (place,))
-    assert write_report(report, target) == ()
-    monkeypatch.setattr(PageTarget, "most_bytes", 10_000)
-    (note,) = write_report(report, target)
-    assert note.endswith("MB: --top 25 shows fewer images, --split writes a folder of pages")
 
 
 def test_a_page_of_findings_says_how_to_make_it_again(noise, tmp_path, monkeypatch):
