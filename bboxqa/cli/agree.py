@@ -29,7 +29,7 @@ TOOLS = ("cvat", "dota", "label-studio", "labelme", "voc", "yolo")
 
 
 @click.command(cls=shared.Command)
-@shared.files_argument()
+@shared.FILES
 @options("annotator", *READING, "session_key", "time_key", "tracks", "reference", "predictions")
 @options("score", "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "since")
 @options("min_alpha", "min_f1", "diagnose", "report", "images", "split", "top", "out", "send_back")
@@ -73,10 +73,8 @@ def agree(
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
-    choices, source = (
-        shared.reading_of(config, given),
-        shared.source_of(tuple(map(SourcePath, paths)), named),
-    )
+    choices = shared.reading_of(config, given)
+    source = shared.source_of(tuple(map(SourcePath, paths)), named)
     beside = (reference, predictions, given["session_key"])
     if isinstance(source, dict) and len(source) == 1 and not any(beside):
         typed = shlex.join(("bboxqa", *sys.argv[1:], "--annotator", "NAME=FILE"))

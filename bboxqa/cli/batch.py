@@ -15,9 +15,8 @@ from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import count, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-    from bboxqa.batch.results import Row
     from bboxqa.batch.run import BatchResult, Step
     from bboxqa.batch.settings import Settings
 
@@ -90,7 +89,17 @@ def batch(
     from bboxqa.core.machine import cores
 
     out = out or Path("bboxqa-batch")
-    _check_options(root, given, dry_run=dry_run)
+    on_cluster = given["scheduler"] is not None
+    console.refuse_options(
+        (on_cluster and given["project_timeout"] is not None,
+         "--project-timeout is for this machine only, without --scheduler"),
+        (on_cluster and given["jobs"] is not None,
+         "--jobs is for this machine only; with --scheduler, give local:N"),
+        (dry_run and given["pseudonyms"] is not None,
+         "--dry-run prints the names of files; leave out --pseudonyms"),
+        # An empty shell variable must not stand for the current folder.
+        (not root, "ROOT is empty; name a folder or a URL"),
+    )  # fmt: skip
     names = ("pattern", "jobs", "project_timeout", "scheduler", "fail_fast", "force")
     how = {name: given.pop(name) for name in (*names, "follow_links")}
     run = Run(**how | {"jobs": how["jobs"] or cores(), "fresh": not resume})
@@ -125,23 +134,13 @@ def batch(
         _show_some(found.not_read, "nothing read in ", err=True)
         return 0 if dry_run else 2
     _show_result(result, out, quiet=quiet)
-    _warn_of_names(result.rows, settings)
+    if number := sum(settings.shown(row.project) != row.project for row in result.rows):
+        click.echo(
+            f"Warning: {count(number, 'project')} named after annotators, and results show the "
+            "names of projects; rename the folders, and run with another --out",
+            err=True,
+        )
     return 0 if result.passed else 1
-
-
-def _check_options(root: str, given: dict[str, Any], *, dry_run: bool) -> None:
-    """Refuse options that do not go together."""
-    is_here = given["scheduler"] is None
-    console.refuse_options(
-        (not is_here and given["project_timeout"] is not None,
-         "--project-timeout is for this machine only, without --scheduler"),
-        (not is_here and given["jobs"] is not None,
-         "--jobs is for this machine only; with --scheduler, give local:N"),
-        (dry_run and given["pseudonyms"] is not None,
-         "--dry-run prints the names of files; leave out --pseudonyms"),
-        # An empty shell variable must not stand for the current folder.
-        (not root, "ROOT is empty; name a folder or a URL"),
-    )  # fmt: skip
 
 
 def _settings(given: dict[str, Any]) -> "Settings":
@@ -166,17 +165,6 @@ def _settings(given: dict[str, Any]) -> "Settings":
         # Workers may have another current folder.
         pseudonyms=None if pseudonyms is None else pseudonyms.absolute(),
     )  # fmt: skip
-
-
-def _warn_of_names(rows: "Sequence[Row]", settings: "Settings") -> None:
-    """Warn of projects whose names are those of annotators who have pseudonyms."""
-    if number := sum(settings.shown(row.project) != row.project for row in rows):
-        has = "is" if number == 1 else "are"
-        click.echo(
-            f"Warning: {count(number, 'project')} {has} named after annotators, and results show "
-            "the names of projects; rename the folders, and run with another --out",
-            err=True,
-        )
 
 
 def _show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> None:

@@ -116,9 +116,8 @@ def option(typed: str, group: str, text: str, to: str = "", **more: Any) -> _Dec
     return click.option(*names, *filter(None, [to]), cls=Option, **more)
 
 
-def files_argument(metavar: str = "FILE…|DIR") -> _Decorator[Any]:
-    """Return the argument that takes any number of files."""
-    return click.argument("paths", nargs=-1, metavar=metavar, type=A_PATH)
+FILES = click.argument("paths", nargs=-1, metavar="FILE…|DIR", type=A_PATH)
+"""The argument that takes any number of files."""
 
 
 def format_option(*choices: str) -> _Decorator[Any]:

@@ -110,7 +110,7 @@ _OPTIONS = options(
 
 
 @click.command(cls=shared.Command)
-@shared.files_argument()
+@shared.FILES
 @_OPTIONS
 def draw(
     *,

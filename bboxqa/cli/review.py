@@ -16,7 +16,7 @@ from bboxqa.report import AUDIT_VIEWS
 
 
 @click.command(cls=shared.Command)
-@shared.files_argument("LABELS…|DIR")
+@click.argument("paths", nargs=-1, metavar="LABELS…|DIR", type=A_PATH)
 @options(
     option("--predictions FILE|DIR", READ,
         "The model: COCO results (ids are those of the labels), or a data set with scores, such "
@@ -108,7 +108,7 @@ def audit(
 
 
 @click.command(cls=shared.Command)
-@shared.files_argument()
+@shared.FILES
 @options(
     "annotator", *READING, "similarity",
     option("--quorum NUMBER", COMPARE,

@@ -121,7 +121,7 @@ _FEW = 50
 
 
 @click.command(cls=shared.Command)
-@shared.files_argument()
+@shared.FILES
 @option(
     "--target-width NUMBER",
     OUT,

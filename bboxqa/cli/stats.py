@@ -143,7 +143,7 @@ _OF_SEGMENTS = options(
 
 
 @click.command(cls=shared.Command)
-@shared.files_argument("FILE…")
+@click.argument("paths", nargs=-1, metavar="FILE…", type=A_PATH)
 @_OF_SEGMENTS
 def segments(
     *,

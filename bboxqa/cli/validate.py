@@ -87,7 +87,7 @@ _OPTIONS = options(
 
 
 @click.command(cls=shared.Command)
-@shared.files_argument("PATH…")
+@click.argument("paths", nargs=-1, metavar="PATH…", type=A_PATH)
 @_OPTIONS
 def validate(*, paths: tuple[Path, ...], **given: Any) -> int:
     """Find what is wrong with files of annotations.

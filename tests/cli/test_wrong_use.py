@@ -26,6 +26,8 @@ CASES = [
     ("agree", "no file given; try: bboxqa agree export.json"),
     ("agree --annotator a", "--annotator is 'a'; expected NAME=FILE"),
     ("agree x.json --annotator a=x", "not both"),
+    ("agree --annotator a=x.json", "try: bboxqa agree --annotator a=x.json --annotator NAME=FILE"),
+    ("draw x.json --image 1 --by finding", "bboxqa validate FILE --report PAGE.html"),
     ("agree x.json --similarity iou", "similarity is 'iou'; expected one of bbox"),
     ("agree x.json --iou 1.5", "--iou is 1.5; expected more than 0 and at most 1"),
     ("agree x.json --iou nan", "--iou is nan; expected more than 0"),
