@@ -146,14 +146,13 @@ def _mask(dataset: Dataset, _: Options) -> Comparison:
     is_box = area == (bounds[:, 2:] - bounds[:, :2]).prod(axis=1)
     n_bytes = np.array([len(rle["counts"]) for rle in rles], np.int64)
 
+    def of_boxes(a: IndexArray, b: IndexArray) -> FloatArray:
+        return iou_of(area[a], area[b], overlap(bounds[a], bounds[b]))
+
+    of_outlines = _split(~is_box, of_boxes, partial(rasters.mask_iou, rles))
+
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
-        a, b = number[left], number[right]
-        boxes = is_box[a] & is_box[b]
-        result = np.zeros(len(a))
-        result[~boxes] = rasters.mask_iou(rles, a[~boxes], b[~boxes])
-        a, b = a[boxes], b[boxes]
-        result[boxes] = iou_of(area[a], area[b], overlap(bounds[a], bounds[b]))
-        return result
+        return of_outlines(number[left], number[right])
 
     work = np.where(is_box, 0, n_bytes)[number]
     return Comparison(

@@ -206,25 +206,22 @@ def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> 
     keys: Sequence[Any] = labels if numbers is None else numbers
     if names and numbers is not None:
         keys = list(zip(numbers, labels, strict=True))
-    if natural and numbers is None:
-        order: list[Any] = in_natural_order(dict.fromkeys(labels))
-    else:
-        order = sorted(dict.fromkeys(keys))
-    rank = dict(zip(order, range(len(order)), strict=True))
+    is_natural = natural and numbers is None
+    order: list[Any] = in_natural_order({*labels}) if is_natural else sorted({*keys})
+    rank = {key: place for place, key in enumerate(order)}
     # One more element, which a code of -1 indexes.
     codes = np.full(len(column.labels) + 1, -1, np.int32)
     codes[places] = np.fromiter(map(rank.__getitem__, keys), np.int32, len(keys))
-    if numbers is None:
-        return Coded(codes[column.codes], tuple(order), None)
-    if names:
-        return Coded(codes[column.codes], tuple(label for _, label in order), None)
-    name_of = dict(zip(numbers, labels, strict=True))
-    if len(name_of) < len(labels):
+    coded, as_numbers = codes[column.codes], None
+    if names and numbers is not None:
+        order = [label for _, label in order]
+    elif numbers is not None:
         # Later entries replace earlier ones, so that the shortest label stays.
         named = sorted(zip(map(len, labels), labels, numbers, strict=True), reverse=True)
         name_of = {number: label for _, label, number in named}
-    named_values = tuple(map(name_of.__getitem__, order))
-    return Coded(codes[column.codes], named_values, np.array(list(map(float, order)), np.float64))
+        as_numbers = np.array([float(number) for number in order])
+        order = [name_of[number] for number in order]
+    return Coded(coded, tuple(order), as_numbers)
 
 
 def _numbers(labels: Sequence[str]) -> Sequence[int | float] | None:
