@@ -5,7 +5,7 @@ from bboxqa.core.plugins import plugins
 from bboxqa.core.text import unknown_name
 from bboxqa.geometry import box_similarities as boxes
 from bboxqa.geometry import outline_similarities as outlines
-from bboxqa.geometry.similarity import Similarity
+from bboxqa.geometry.similarity import Needs, Similarity
 
 GROUP = "bboxqa.similarities"
 """The group of entry points by which other packages add similarities."""
@@ -52,25 +52,14 @@ def similarity(name: str) -> Similarity:
     return plugins(GROUP)[name].load(Similarity)
 
 
+def shapes_of(name: str) -> Needs:
+    """Return the shapes that a similarity compares.
+
+    Raises ConfigError if there is no such similarity.
+    """
+    return similarity(name).needs
+
+
 def needs_outlines(name: str) -> bool:
-    """Return whether a similarity compares outlines.
-
-    Raises ConfigError if there is no such similarity.
-    """
+    """Return whether a similarity compares outlines, as `shapes_of` says."""
     return similarity(name).needs not in ("boxes", "rotated boxes", "keypoints")
-
-
-def needs_rotated_boxes(name: str) -> bool:
-    """Return whether a similarity compares rotated boxes.
-
-    Raises ConfigError if there is no such similarity.
-    """
-    return similarity(name).needs == "rotated boxes"
-
-
-def needs_keypoints(name: str) -> bool:
-    """Return whether a similarity compares key points.
-
-    Raises ConfigError if there is no such similarity.
-    """
-    return similarity(name).needs == "keypoints"

@@ -28,7 +28,7 @@ from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.formats.unreadable import refuse_results
-from bboxqa.geometry.registry import needs_keypoints, needs_outlines
+from bboxqa.geometry.registry import needs_outlines, shapes_of
 from bboxqa.matching import matchers
 from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.diagnosis import EVERYONE
@@ -198,7 +198,7 @@ def agree_with(
     Without `with_chance`, existence is not corrected for chance.
     """
     found = None
-    if needs_keypoints(settings.similarity):
+    if shapes_of(settings.similarity) == "keypoints":
         data = with_sigmas(with_points(data, settings), settings)
     if reference is not None:
         from bboxqa.pipelines.reference import compared, reference_matches, with_reference

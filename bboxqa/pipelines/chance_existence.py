@@ -20,7 +20,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, neighbours, possible_pairs
 from bboxqa.geometry.polygons import polygon_bounds
-from bboxqa.geometry.registry import needs_outlines, needs_rotated_boxes
+from bboxqa.geometry.registry import needs_outlines, shapes_of
 from bboxqa.matching.matchers import match_pairwise, pair_weights
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.masks import SegmentationKind
@@ -193,7 +193,7 @@ def _laid_over(
     annotations = data.annotations
     if not needs_outlines(settings.similarity):
         annotations = replace(annotations, segmentation=None)
-    if not needs_rotated_boxes(settings.similarity):
+    if shapes_of(settings.similarity) != "rotated boxes":
         annotations = replace(annotations, rotated_box=None)
     annotations = annotations.take(rows(start, stop)[0])
     outlines, joints = annotations.segmentation, annotations.keypoints

@@ -22,11 +22,7 @@ from bboxqa.formats.dataset.reading import Predictions, Reading
 from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
 from bboxqa.formats.sources import as_paths
 from bboxqa.geometry import registry as similarities
-from bboxqa.geometry.registry import (
-    needs_keypoints,
-    needs_outlines,
-    needs_rotated_boxes,
-)
+from bboxqa.geometry.registry import needs_outlines, shapes_of
 from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import (
@@ -193,7 +189,7 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
 
     What the settings say comes before `reading`, whose `check` replaces the checks of the settings.
     """
-    if reading.choices.rotated is not None and needs_keypoints(settings.similarity):
+    if reading.choices.rotated is not None and shapes_of(settings.similarity) == "keypoints":
         raise ConfigError(
             "--rotated says what boxes of five numbers hold, but --similarity keypoints does not "
             "compare boxes; leave --rotated out, or compare with --similarity obb"
@@ -219,8 +215,8 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
         reading,
         **{name: getattr(settings, name) for name in AgreeSettings.__struct_fields__},
         outlines=outlines,
-        keypoints=reading.keypoints or needs_keypoints(similarity),
-        rotated=reading.outlines or needs_rotated_boxes(similarity),
+        keypoints=reading.keypoints or shapes_of(similarity) == "keypoints",
+        rotated=reading.outlines or shapes_of(similarity) == "rotated boxes",
         check=check if needs_outlines(similarity) else own_check,
     )
     return _read(source, reading)
@@ -251,7 +247,7 @@ did you mean 'polygon'?
     shown = setting_names(where, names or {})
     similarities.check_name(settings.similarity, shown("similarity"))
     lookup(shown("matcher"), MATCHERS, settings.matcher)
-    if settings.sigmas and not similarities.needs_keypoints(settings.similarity):
+    if settings.sigmas and similarities.shapes_of(settings.similarity) != "keypoints":
         raise ConfigError(
             f"{shown('sigmas')} is given, but {shown('similarity')} is {settings.similarity!r}, "
             "which compares no key points; expected 'keypoints'"

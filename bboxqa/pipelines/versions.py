@@ -23,7 +23,7 @@ from bboxqa.core.arrays import (
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.boxes import corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.registry import needs_keypoints, needs_rotated_boxes
+from bboxqa.geometry.registry import shapes_of
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations, Dataset, join_annotations, joints_of
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, PLURALS
@@ -145,7 +145,7 @@ def match_versions(
     that the matcher joins at the lowest threshold. Ids are used if the files give them, and nearly
     all annotations that are equal or overlap keep them.
     """
-    if settings.sigmas == ESTIMATED and needs_keypoints(settings.similarity):
+    if settings.sigmas == ESTIMATED and shapes_of(settings.similarity) == "keypoints":
         raise ConfigError(
             "two versions are compared with the same sigmas; give as numbers those that "
             "`bboxqa agree --sigmas estimated` prints"
@@ -176,7 +176,7 @@ def match_versions(
     left, right = (np.concatenate(side) for side in zip(*found, strict=True))
     sequence = np.argsort(left)
     left, right = left[sequence], right[sequence]
-    if of.rotated_box is not None and needs_rotated_boxes(settings.similarity):
+    if of.rotated_box is not None and shapes_of(settings.similarity) == "rotated boxes":
         shift = corner_moves(of.rotated_box[left], of.rotated_box[right])
     else:
         shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
