@@ -78,12 +78,12 @@ def stats(
     found: Any
     views: list[Any]
     if given["association"]:
-        from bboxqa.pipelines.answers import column_association
+        from bboxqa.pipelines.ratings import column_association
 
         found = column_association(table, *given["association"])
         views = [shown.association_csv, shown.association_json, shown.association_lines]
     elif given["annotators"]:
-        from bboxqa.pipelines.answers import similar_annotators
+        from bboxqa.pipelines.ratings import similar_annotators
 
         seed = given["seed"] or 0
         found = [similar_annotators(of, task=task, seed=seed) for task, of in read().items()]
