@@ -130,7 +130,7 @@ def _diagnosed(
     try:
         if wanted or (is_written and quick):
             return result.diagnose(), None
-        return (result.tell(result) if in_text and quick else None), None
+        return (result.tell() if in_text and quick else None), None
     except BboxqaError as error:
         return None, error
 

@@ -10,7 +10,7 @@ import msgspec
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, unknown_name
 from bboxqa.model.annotations import Choices, Source
-from bboxqa.model.diagnosis import Diagnosis, Story
+from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, stacked_tables
 from bboxqa.model.units import ReliabilityData
@@ -311,21 +311,12 @@ class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
     """The first of `notes`: facts that may make the numbers useless."""
     why_slow: str
     """Why the story takes longer than the figures and is not shown unasked; "" where it is."""
-    tell: Callable[["MeasuredAgreement"], Story]
-    """Finds who, what and where lowers agreement, as sentences."""
-    examine: Callable[["MeasuredAgreement"], Diagnosis]
-    """Finds the same with its tables, and what to review first."""
     n_worst: int = 1000
     """The most of the worst images that a diagnosis keeps."""
 
-    @property
-    def story(self) -> tuple[str, ...]:
-        """Sentences on who, what and where lowers agreement at the first threshold."""
-        return self.tell(self).story
-
     def diagnose(self) -> Diagnosis:
         """Return the story with the tables behind it, and what to review first."""
-        return self.examine(self)
+        raise NotImplementedError
 
     def table(self, name: str) -> "pd.DataFrame":
         """Return a table of all thresholds, as `--out` writes it, or one of the diagnosis.

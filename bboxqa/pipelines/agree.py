@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import partial
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, Unpack
@@ -36,7 +35,7 @@ from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import Coincidences
-from bboxqa.pipelines.agreement_result import AgreementResult, examine, tell, why_slow
+from bboxqa.pipelines.agreement_result import AgreementResult, why_slow
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import (
     ImagePart,
@@ -248,8 +247,8 @@ def agree_with(
         ),
         headlines=data.headlines,
         why_slow=why_slow(part),
-        tell=partial(tell, part, progress),
-        examine=partial(examine, part, progress),
+        part=part,
+        progress=progress,
     )
     return result if found is None else with_reference(result, found, matches)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.arrays import AnyPath, Progress, overlapping_boxes, remembered
-from bboxqa.core.errors import DatasetError, in_python, in_python_words
+from bboxqa.core.errors import in_python, in_python_words
 from bboxqa.geometry.boxes import corners
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from bboxqa.report.plots import Plots
 
 
-class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
+class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_only=True):
     """Agreement at one or more thresholds, with charts, files, a page and sentences.
 
     Its attributes are those of :class:`bboxqa.model.results.MeasuredAgreement`.
     """
+
+    part: ImagePart
+    """The images that were compared, which a diagnosis examines."""
+    progress: Progress | None = None
 
     @cached_property
     def plot(self) -> "Plots":
@@ -54,10 +58,16 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
         """
         return self._diagnosis
 
+    def tell(self) -> Story:
+        """Return sentences on who, what and where lowers agreement at the first threshold."""
+        from bboxqa.pipelines.diagnosis.story import told_story
+
+        return told_story(self.part, self, progress=self.progress)
+
     @cached_property
     def story(self) -> tuple[str, ...]:
         """Sentences on who, what and where lowers agreement at the first threshold."""
-        return tuple(map(in_python, super().story))
+        return tuple(map(in_python, self.tell().story))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain objects, the content of ``bboxqa agree --format json``."""
@@ -119,7 +129,9 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _diagnosis(self) -> Diagnosis:
-        return super().diagnose()
+        from bboxqa.pipelines.diagnosis.story import diagnosed
+
+        return diagnosed(self.part, self, progress=self.progress)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -157,7 +169,6 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True):
 
 # With more boxes, or outlines, the story takes longer than the figures and is made on request only.
 _QUICK, _QUICK_OUTLINES = 100_000, 10_000
-_ADVICE = "Look for repeated annotations with: bboxqa validate"
 
 
 def why_slow(images: ImagePart) -> str:
@@ -167,24 +178,6 @@ def why_slow(images: ImagePart) -> str:
         drawn = "outlines" if has_outlines else "annotations"
         return f"with {n:,} {drawn} it takes longer than the figures"
     return too_crowded(images)
-
-
-def tell(images: ImagePart, progress: Progress | None, result: MeasuredAgreement) -> Story:
-    """Return sentences on what lowers agreement at the first threshold: who, what and where."""
-    from bboxqa.pipelines.diagnosis.story import told_story
-
-    if crowded := too_crowded(images):
-        raise DatasetError([crowded], _ADVICE)
-    return told_story(images, result, progress=progress)
-
-
-def examine(images: ImagePart, progress: Progress | None, result: MeasuredAgreement) -> Diagnosis:
-    """Return the story, the tables, the suggested threshold and the objects to review."""
-    from bboxqa.pipelines.diagnosis.story import diagnosed
-
-    if crowded := too_crowded(images):
-        raise DatasetError([crowded], _ADVICE)
-    return diagnosed(images, result, progress=progress)
 
 
 # Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,

@@ -156,7 +156,7 @@ def test_nobody_is_named_for_what_two_others_missed():
         if who == 2 or rng.random() < 0.8
     ]
     result = bboxqa.agree(dataset(rows), bootstrap=200)
-    lines = result.tell(result).lines
+    lines = result.tell().lines
     assert {name[-1] for line in lines for name in line.annotators} <= {"0", "1"}
 
 

@@ -27,7 +27,7 @@ _TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
 
 def short_story(result):
     """Return the story as text shows it, without the tables of a diagnosis."""
-    return result.tell(result)
+    return result.tell()
 
 
 def told(errors, **more):
@@ -271,7 +271,7 @@ def test_what_has_no_room_is_counted(monkeypatch):
     told = result.story
     assert len(told) == 9
     monkeypatch.setattr("bboxqa.pipelines.diagnosis.story._MOST", 100)
-    everything = result.tell(result).story
+    everything = result.tell().story
     n_more = len(everything) - 8
     words = "more finding" + "s" * (n_more > 1)
     assert told == (*everything[:8], f"{n_more} {words}: see the tables of --details")

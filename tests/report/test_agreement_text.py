@@ -67,7 +67,7 @@ def told():
 
 
 def test_the_answer_is_short_and_in_the_order_of_questions(told):
-    lines = [*text_lines(told, story=told.tell(told))]
+    lines = [*text_lines(told, story=told.tell())]
     assert len(lines) <= 20
     assert sum(len(line.split()) for line in lines) <= 150
     places = [
@@ -181,7 +181,7 @@ def test_several_thresholds_are_one_table_and_each_has_to_reach_the_gate(data):
 
 @pytest.mark.parametrize(("n_annotators", "n_told"), [(3, 3), (4, 4), (40, 4)])
 def test_of_many_annotators_the_answer_is_hardly_longer(told, n_annotators, n_told):
-    story = replace(told.tell(told), lines=(Line("word " * 33),) * 9)
+    story = replace(told.tell(), lines=(Line("word " * 33),) * 9)
     lines = [*text_lines(replace(told, n_annotators=n_annotators), story=story)]
     assert sum(line.startswith(" - ") for line in lines) == n_told
     assert n_annotators == 3 or sum(len(line.split()) for line in lines) <= 220

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from bboxqa import diagnostics
 from bboxqa.core.arrays import Progress, component_of_each, distinct, distinct_rows, sum_by
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
@@ -19,6 +20,7 @@ from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.rotated_boxes import ROUNDED_PX
+from bboxqa.pipelines.agreement_result import too_crowded
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis import disagreements
 from bboxqa.pipelines.diagnosis.findings import (
@@ -259,6 +261,8 @@ def _diagnosed(
     images: ImagePart, result: MeasuredAgreement, progress: Progress | None
 ) -> Diagnosed:
     """Return the units at the first threshold, and which diagnostics the data allow."""
+    if crowded := too_crowded(images):
+        raise DatasetError([crowded], "Look for repeated annotations with: bboxqa validate")
     part, drawn = result.thresholds[0], images.data.annotations
     settings = replace(result.settings, iou_threshold=(part.iou_threshold,))
     matched = matched_units(images, settings, progress=progress)
