@@ -1,6 +1,5 @@
 """Agreement of a data set or of files: checks, comparison, matching, counting and figures."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import isnan, nan
 from pathlib import Path
@@ -18,10 +17,10 @@ from bboxqa.agreement.objects import (
     threshold_intervals,
 )
 from bboxqa.agreement.resampling import few_images_note
-from bboxqa.core.arrays import BoolArray, IndexArray, Progress, sum_by
+from bboxqa.core.arrays import IndexArray, Progress, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
-from bboxqa.core.text import count, first_few, joined, names_in_words, one_line
+from bboxqa.core.text import count, first_few, names_in_words, one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
@@ -43,7 +42,6 @@ from bboxqa.pipelines.counting import (
     check_number,
     compared_images,
     count_sequentially,
-    partly_annotated,
     with_all_asked,
 )
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
@@ -223,8 +221,9 @@ def agree_with(
         chance = chance_existence(part, settings, progress=progress)
     measured = measured_thresholds(part, settings, counted, chance, progress)
     thresholds = tuple(map(result_of, measured))
+    notes = list[str]()
     if data.unlisted is not None:
-        thresholds = with_all_asked(thresholds, data, data.unlisted, counted, settings)
+        thresholds, notes = with_all_asked(thresholds, data, data.unlisted, counted, settings)
     if data.repeats is not None:
         thresholds = with_repeats(thresholds, data, settings, data.repeats, progress=progress)
     result = AgreementResult(
@@ -241,7 +240,7 @@ def agree_with(
         reading=data.reading,
         notes=(
             *data.headlines,
-            *(() if data.unlisted is None else all_asked_notes(data, data.unlisted, thresholds)),
+            *notes,
             *data.notes,
             *notes_of(data, part, settings, counted.counts, thresholds[0]),
         ),
@@ -325,37 +324,6 @@ def notes_of(
         )
     if result.repeats is not None:
         yield from repeat_notes(result, result.repeats)
-
-
-def all_asked_notes(
-    data: Dataset, unlisted: BoolArray, thresholds: tuple[ThresholdResult, ...]
-) -> Iterator[str]:
-    """Yield the number of images that do not list who was asked, and figures if all were."""
-    for part in thresholds:
-        figures = [
-            f"{name} at {part.threshold_label} is {value:z.4f}"
-            + ("" if isnan(usual) else f" ({value - usual:+z.4f})")
-            for name, value, usual in (
-                ("alpha", part.all_asked_alpha, part.alpha),
-                ("F1", part.all_asked_f1, part.existence.f1),
-            )
-            if not isnan(value)
-        ]
-        if not figures:
-            continue
-        names = [
-            data.image_names[each] for each in np.flatnonzero(partly_annotated(data, unlisted))
-        ]
-        number = Counter(map(str.casefold, names))
-        unlike = sorted((e for e in names if number[e.casefold()] > 1), key=str.casefold)
-        hint = f". {count(len(unlike), 'name')} differ only by upper and lower case, such as "
-        hint += f"{joined([*map(one_line, unlike[:2])])}: rename those of one image"
-        yield (
-            f"{len(names):,} of {count(len(data.image_names), 'image')} "
-            "annotated by some annotators only, without a list of who was asked: the others count "
-            f"as not asked. If all were asked, {' and '.join(figures)}: --asked all"
-            f"{hint if unlike else ''}"
-        )
 
 
 FIGURES = {

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from math import nan
+from math import isnan, nan
 
 import msgspec
 import numpy as np
@@ -29,7 +29,7 @@ from bboxqa.agreement.unit_counts import (
 )
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, Progress, blocks, distinct, sum_by
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count
+from bboxqa.core.text import count, joined, one_line
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
 from bboxqa.matching.linkage import author_ranks
 from bboxqa.matching.matchers import match, match_pairwise, pair_weights
@@ -96,7 +96,7 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
     n_images = len(data.image_names)
     ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
     cuts = distinct(image[ends]) if len(image) else np.zeros(0, np.int64)
-    crowded = np.flatnonzero(are_crowded(data))
+    crowded = np.flatnonzero(possible_pairs(data.annotations, n_images) > _CROWDED)
     cuts = distinct(np.concatenate([cuts, crowded, crowded + 1]))
     bounds = [0, *(int(cut) for cut in cuts if 0 < cut < n_images), n_images]
     for low, high in pairwise(bounds):
@@ -118,11 +118,6 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
         )
         empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
         yield ImagePart(images, empty - np.int32(low), whole.paired)
-
-
-def are_crowded(data: Dataset) -> BoolArray:
-    """Return which images have so many pairs that each is a part of its own, (I,) bool."""
-    return possible_pairs(data.annotations, len(data.image_names)) > _CROWDED
 
 
 # Memory in bytes of an object and an annotator who was asked, and of two annotations of an object;
@@ -338,7 +333,8 @@ def count_sequentially(
     n = len(whole.data.annotations)
     n_images = len(whole.data.image_names)
     n_parts = -(-n // _PART)
-    if n_images < 2 or (n_parts < 2 and not are_crowded(whole.data).any()):
+    is_crowded = possible_pairs(whole.data.annotations, n_images) > _CROWDED
+    if n_images < 2 or (n_parts < 2 and not is_crowded.any()):
         return count(whole, progress=progress)
     counted, done = [], 0
     for part in split_images(whole, min(n_parts, n_images)):
@@ -380,28 +376,24 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
 _MOST_CELLS = 100
 
 
-def partly_annotated(data: Dataset, unlisted: BoolArray) -> BoolArray:
-    """Return (I,) bool: images that only some annotated, without a list of who was asked."""
-    result = np.zeros(len(data.image_names), np.bool_)
-    result[data.annotations.image[~data.annotations.iscrowd]] = True
-    return result & unlisted & ~data.assigned.all(1)
-
-
 def with_all_asked(
     results: tuple[ThresholdResult, ...],
     data: Dataset,
     unlisted: BoolArray,
     counted: AgreementCounts,
     settings: AgreeSettings,
-) -> tuple[ThresholdResult, ...]:
-    """Return results with F1, and alpha where it has a meaning, as if all were asked.
+) -> tuple[tuple[ThresholdResult, ...], list[str]]:
+    """Return results with F1, and alpha where it has a meaning, as if all were asked, and notes.
 
     They are NaN where that changes nothing. The matched units are kept; in images of one annotator,
     each annotation is a unit.
     """
+    is_partly = np.zeros(len(data.image_names), np.bool_)
+    is_partly[data.annotations.image[~data.annotations.iscrowd]] = True
+    is_partly &= unlisted & ~data.assigned.all(1)
     is_large = len(data.annotator_names) > _MOST_CELLS
-    if is_large or settings.missing == "ignore" or not partly_annotated(data, unlisted).any():
-        return results
+    if is_large or settings.missing == "ignore" or not is_partly.any():
+        return results, []
     annotations = replace(data.annotations, segmentation=None, keypoints=None, rotated_box=None)
     assigned = data.assigned | unlisted[:, None]
     kept = np.flatnonzero(~annotations.iscrowd & (assigned.sum(1) >= 2)[annotations.image])
@@ -412,7 +404,12 @@ def with_all_asked(
     empty = np.flatnonzero(~drawn & (assigned.sum(1) >= 2)).astype(np.int32)
     whole = ImagePart(replace(data, annotations=annotations, assigned=assigned), empty)
     possible = float((assigned.sum(1)[annotations.image] - 1).sum()) / 2
-    found = []
+    names = [data.image_names[each] for each in np.flatnonzero(is_partly)]
+    number = Counter(map(str.casefold, names))
+    unlike = sorted((each for each in names if number[each.casefold()] > 1), key=str.casefold)
+    hint = f". {count(len(unlike), 'name')} differ only by upper and lower case, such as "
+    hint += f"{joined([*map(one_line, unlike[:2])])}: rename those of one image"
+    found, notes = [], []
     for result, counts in zip(results, counted.thresholds, strict=True):
         unit = np.zeros(len(annotations), np.int64)
         unit[is_matched] = counts.units.unit
@@ -424,4 +421,18 @@ def with_all_asked(
         # In images of one annotator, no annotation has a match.
         f1 = float(counts.objects.images.alone.sum()) / possible
         found.append(replace(result, all_asked_alpha=alpha, all_asked_f1=f1))
-    return tuple(found)
+        figures = [
+            f"{name} at {result.threshold_label} is {value:z.4f}"
+            + ("" if isnan(usual) else f" ({value - usual:+z.4f})")
+            for name, value, usual in (
+                ("alpha", alpha, result.alpha), ("F1", f1, result.existence.f1)
+            )
+            if not isnan(value)
+        ]  # fmt: skip
+        if figures:
+            notes.append(
+                f"{len(names):,} of {count(len(data.image_names), 'image')} annotated by some "
+                "annotators only, without a list of who was asked: the others count as not asked. "
+                f"If all were asked, {' and '.join(figures)}: --asked all{hint if unlike else ''}"
+            )
+    return tuple(found), notes
