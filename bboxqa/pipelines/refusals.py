@@ -17,7 +17,6 @@ from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import as_paths
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
 from bboxqa.model.masks import SegmentationKind
-from bboxqa.rules.document import RESULTS, Document, kind_of
 from bboxqa.rules.layout import (
     Boxes,
     are_many,
@@ -30,6 +29,7 @@ from bboxqa.rules.layout import (
 
 if TYPE_CHECKING:
     from bboxqa.model.findings import Finding
+    from bboxqa.rules.document import Document, FileKind
 
 STOPPING = (
     "F001", "F002", "F003", "F004", "F005", "F006",
@@ -74,6 +74,8 @@ def check_files(
         layout, lines, n_found = layout_of(drawn) if boxes else None, list[str](), 0
         codes = _suspect_codes(file, drawn, boxes=boxes) + _LAYOUTS * (layout is not None)
         if codes and (read := document_of(path, choices)) is not None:
+            from bboxqa.rules.document import Document
+
             lines, n_found = _causes(Document(read), codes, errors_only=True)
         if not lines and layout is not None:
             # The rules know the common annotator keys only.
@@ -154,7 +156,7 @@ def check_boxes(data: Dataset) -> Dataset:
     return data
 
 
-def _causes(document: Document, codes: tuple[str, ...], *, errors_only: bool = False) -> _Causes:
+def _causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = False) -> _Causes:
     """Return the findings of some rules in a file: errors, or warnings if there are no errors."""
     from bboxqa.model.findings import Severity
     from bboxqa.model.settings import ValidateSettings
@@ -212,6 +214,7 @@ def with_findings(
     `results` are predictions for the files of `source`.
     """
     from bboxqa.formats.scanner import read_path
+    from bboxqa.rules.document import RESULTS, Document, kind_of
 
     found: dict[Path, _Causes] = {}
     others: dict[Path, str] = {}

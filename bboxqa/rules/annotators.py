@@ -20,14 +20,10 @@ _CREATOR = "created_by"
 _MIN_COPIED = 3
 
 
-def _under(key: str) -> str:
-    return f"annotations/{key}".replace(".", "/")
-
-
-def _boxes(rater: str, shift: float) -> list[dict[str, object]]:
-    return [{"bbox": [5 + 30 * place, 10 + shift, 20, 30], "rater": rater} for place in range(3)]
-
-
+_OF_ANN, _OF_BOB, _COPIED = (
+    [{"bbox": [5 + 30 * place, 10 + shift, 20, 30], "rater": rater} for place in range(3)]
+    for rater, shift in (("ann", 0), ("bob", 0.5), ("bob", 0))
+)
 _TWO = {"rater_list": ["ann", "bob"]}
 _OF_TWO = [{"image_id": image, "rater": rater} for image in (1, 2) for rater in ("ann", "bob")]
 _ELSEWHERE = {"bbox": [50, 10, 20, 30]}
@@ -55,8 +51,9 @@ def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
             what += f"and another under {shortened(second)}; expected the same"
             found = [columns.annotator_names[each[rows[0]]] for each in (left, right)]
             expected = "one annotator, whichever key is read"
-            yield summary(what, _under(second), rows, document, found=found, expected=expected)
-    key, name, at = document.annotator_key, "annotations", _under(document.annotator_key or "")
+            at = f"annotations/{second}".replace(".", "/")
+            yield summary(what, at, rows, document, found=found, expected=expected)
+    key, name, at = document.annotator_key, "annotations", document.annotator_at
     named, sound = document.annotator >= 0, document.is_object
     if key is None and document.once(authorship).by_records:
         key, name, at = "annotator", "images", "images/annotator"
@@ -67,29 +64,23 @@ def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
         what += f"under {shortened(key)}; expected it on all"
         expected = f"{key} on every {name[:-1]}"
         yield summary(what, at, rows, document, expected=expected, severity=mild)
-    yield from _odd_names(document)
-    yield from _spellings(document)
-
-
-def _odd_names(document: Document) -> Checked:
-    """Yield the lists of annotators that are no lists of names, and the names that are lists."""
     lists = [image_list(image) for image in document.images.values]
     for listed in ASKED_KEYS:
         odd = [row for row, (own, v) in enumerate(lists) if own == listed and names_in(v) is None]
         yield Rows(odd, at=f"images/{listed}", expected='a list of names, or an object {"name": …}')
-    key, names = document.annotator_key, document.annotations.annotator_names
-    codes = [code for code, name in enumerate(names) if name.startswith(("[", "{"))]
-    if key is not None and codes:
-        rows = np.flatnonzero(np.isin(document.annotator, codes)).tolist()
-        values = {row: value_at(document, "annotations", row, *key.split(".")) for row in rows}
-        odd = [row for row, value in values.items() if isinstance(value, list | dict)]
+    lists_of = [n for n, own in enumerate(columns.annotator_names) if own.startswith(("[", "{"))]
+    if (key := document.annotator_key) is not None and lists_of:
+        rows, keys = np.flatnonzero(np.isin(document.annotator, lists_of)), key.split(".")
+        values = {row: value_at(document, "annotations", row, *keys) for row in rows.tolist()}
         mild = Severity.WARNING if key == _CREATOR else None
-        yield Rows(odd, at=_under(key), expected="the name of one annotator", severity=mild)
+        odd = [row for row, value in values.items() if isinstance(value, list | dict)]
+        yield Rows(odd, at=at, expected="the name of one annotator", severity=mild)
+    yield from _spellings(document)
 
 
 def _spellings(document: Document) -> Checked:
     """Yield the names that differ only in case, blanks or invisible characters."""
-    authors, key = document.once(authorship), document.annotator_key
+    authors = document.once(authorship)
     codes = np.append(authors.author[authors.author >= 0], authors.asked[:, 1])
     used = np.bincount(codes, minlength=len(authors.names))
     # The most frequent spelling of each name comes first, and is the one to keep.
@@ -101,8 +92,8 @@ def _spellings(document: Document) -> Checked:
         return
     rare = order[again]
     names = [authors.names[code] for code in (order[np.argmax(again) - 1], rare[0])]
-    rows, at = np.flatnonzero(np.isin(authors.author, rare)), _under(key or "")
-    if key is None or not len(rows):
+    rows, at = np.flatnonzero(np.isin(authors.author, rare)), document.annotator_at
+    if document.annotator_key is None or not len(rows):
         rows, at = authors.asked[np.isin(authors.asked[:, 1], rare), 0], "images"
     what = f"annotators {quoted(names[0])} and {quoted(names[1])} differ only in case, blanks or "
     what += "invisible characters; expected one spelling"
@@ -138,7 +129,7 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:
         own = quoted(authors.names[authors.author[row]])
         return f"annotator {own} is not in {shortened(listed)} of the image: {shortened([*value])}"
 
-    yield Rows(wrong, says, _under(key), total=len(rows))
+    yield Rows(wrong, says, document.annotator_at, total=len(rows))
 
 
 @rule(
@@ -202,8 +193,8 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     explanation="""Two annotators have boxes that are equal to the last digit on an image where each
         has at least 3 annotations, on 3 such images or more than half of those of both, with equal
         outlines if any. Leave copied images out, or annotate them again.""",
-    bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
-    good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
+    bad={"annotations": _OF_ANN + _COPIED},
+    good={"annotations": _OF_ANN + _OF_BOB},
     requires=("B014",),
 )
 def _copies(document: Document, _settings: ValidateSettings) -> Checked:
@@ -217,7 +208,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     big = sets[size >= _MIN_COPIED]
     is_sound = np.isfinite(boxes[rows]).all(axis=1) & (size[of_row] >= _MIN_COPIED)
     rows, of_row = rows[is_sound], of_row[is_sound]
-    columns = [*boxes.T, document.annotations.category_id, document.once(shapes.outline_numbers)]
+    columns = [*boxes.T, document.annotations.category_id, document.once(shapes.equal_boxes)[1]]
     # Angles and key points distinguish annotations with the same given box.
     angles, points = document.annotations.rotations, document.annotations.keypoints
     beside = [(angles.row, angles.angle), (points.row, points.n_visible)]

@@ -8,9 +8,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct
+from bboxqa.core.arrays import BoolArray, IndexArray, distinct
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, RuleText, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.document import Document
@@ -77,11 +76,14 @@ class Defect(msgspec.Struct, frozen=True):
     key: str = ""
     severity: Severity | None = None
     """Replaces the rule's severity."""
+    code: str = ""
+    """The rule that reports it, where one check serves several."""
 
 
 Check = Callable[..., Iterable[Any]]
 """Called with a `Document` and the settings; yields `Rows` and `Defect`s. With scope "files", it is
-called with all documents, and yields pairs of a document and one of these."""
+called with all documents, and yields pairs of a document and one of these. A check of several rules
+is called once, and what it yields says its `code`."""
 
 
 class Rule(RuleText, frozen=True, eq=False, kw_only=True):
@@ -128,11 +130,7 @@ _BY_FILE, _BY_FILE_IF_MANY = ("T003", "T020"), ("T001",)
 def value_at(document: Document, name: str, row: int, *keys: str | int) -> Any:
     """Return a value of a record in a list; `ABSENT` if there is none."""
     records = document.images if name == "images" else document.categories
-    return value_in(document.record(row) if name == "annotations" else records.values[row], *keys)
-
-
-def value_in(value: Any, *keys: str | int) -> Any:
-    """Return a value inside another one; `ABSENT` if there is none."""
+    value: Any = document.record(row) if name == "annotations" else records.values[row]
     for key in keys:
         try:
             value = value[key]
@@ -192,24 +190,24 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     """Pointers to the records that were compared."""
     defects: Sequence[Defect] = ()
     """The defects that do not belong to single records."""
+    code: str = ""
+    """The rule that reports them, where one check serves several."""
     numbers: IndexArray = msgspec.field(default_factory=lambda: np.zeros(0, np.int64))
     """(H,) int64. The numbers of `where`."""
+    name: str = ""
+    """The list of the records; "" for none."""
 
     def __post_init__(self) -> None:
         where = np.asarray(self.where)
         numbers = np.flatnonzero(where) if where.dtype == bool else where.astype(np.int64)
         msgspec.structs.force_setattr(self, "numbers", numbers)
+        msgspec.structs.force_setattr(self, "name", self.at.partition("/")[0])
         if not self.says and self.at:
             msgspec.structs.force_setattr(self, "key", self.key or self.at.rpartition("/")[2])
             msgspec.structs.force_setattr(self, "few", 1)
 
     def __len__(self) -> int:
         return len(self.numbers)
-
-    @property
-    def name(self) -> str:
-        """The list of the records; "" for none."""
-        return self.at.partition("/")[0]
 
     @property
     def rows(self) -> IndexArray:
@@ -295,16 +293,16 @@ Checked = Iterator[Found]
 
 
 def rows_of(found: Iterable[Found]) -> Iterator[Rows]:
-    """Yield what a rule found, if it is anything, as `Rows`; defects of one severity together."""
-    defects: dict[Severity | None, list[Defect]] = {}
+    """Yield what a check found, if it is anything, as `Rows`; defects of one severity together."""
+    defects: dict[tuple[str, Severity | None], list[Defect]] = {}
     for each in found:
         if isinstance(each, Defect):
             if each.count:
-                defects.setdefault(each.severity, []).append(each)
-        elif len(each):
+                defects.setdefault((each.code, each.severity), []).append(each)
+        elif len(each.numbers):
             yield each
-    for severity, of in defects.items():
-        yield Rows(range(len(of)), at="", defects=of, severity=severity)
+    for (code, severity), of in defects.items():
+        yield Rows(range(len(of)), at="", defects=of, severity=severity, code=code)
 
 
 def record_edit(name: str, row: int, *keys: str | int, value: Any = None) -> tuple[Edit]:
@@ -342,67 +340,25 @@ def summary(
     return Defect(message, count=len(rows), **fields)
 
 
-def found_defects(code: str, document: Document, _settings: ValidateSettings) -> Checked:
-    """Yield the defects with a code that a format found, of annotations and of other records."""
+def found_defects(document: Document, _settings: ValidateSettings) -> Checked:
+    """Yield the defects that a format found, of annotations and of other records."""
     defects = document.reading.origin.defects if document.reading.origin else ()
     owner = np.array([each.row for each in defects], np.int64)
-    is_own = np.array([each.code == code for each in defects], np.bool_)
-    yield Rows(is_own & (owner >= 0), lambda at: defects[at].message, owner=owner)
-    others = np.flatnonzero(is_own & (owner < 0)).tolist()
-    groups: dict[tuple[str, str], list[int]] = {}
-    is_grouped = len(others) >= _MANY_PLACES or code in _BY_FILE
-    for at in others:
-        file = defects[at].where.member if code in (*_BY_FILE, *_BY_FILE_IF_MANY) else ""
-        key = (defects[at].cause, file) if is_grouped else ("", str(at))
-        groups.setdefault(key, []).append(at)
-    for (cause, _), group in groups.items():
-        n, pointers = len(group), tuple(f"/defects/{at}" for at in group)
-        first, examples = defects[group[0]].message, pointers[:_EXAMPLES] if n > 1 else ()
-        message = f"{n:,} times; the first: {first}" if n > 1 else first
-        yield Defect(message, pointers[0], count=n, examples=examples, key=cause)
-
-
-# Floats represent every integer up to this one exactly.
-_WHOLE = 2.0**53
-
-
-def beyond_text(beyond: FloatArray) -> str:
-    """Return by how much, and which edge, a box extends farthest beyond, for a message."""
-    edge = int(np.nanargmax(beyond))
-    return f"{figure(beyond[edge])} px beyond the {EDGES[edge]} edge"
-
-
-def size_text(size: FloatArray) -> str:
-    """Return the size of an image as the end of a message; "" if unknown."""
-    width, height = size
-    return "" if np.isnan(width) or np.isnan(height) else f" ({width:g} x {height:g})"
-
-
-def becomes_degenerate(
-    before: Sequence[float], after: Sequence[float], settings: ValidateSettings
-) -> bool:
-    """Return whether a change makes a box empty, too small or too elongated."""
-
-    def bad(box: Sequence[float]) -> tuple[bool, bool, bool]:
-        short, long = sorted(box[2:])
-        empty = not short > 0
-        return empty, short < settings.min_side_px, long > settings.max_aspect_ratio * short
-
-    return any(new and not old for old, new in zip(bad(before), bad(after), strict=True))
-
-
-def figure(value: float, digits: int = 4) -> str:
-    """Format a number with a few digits, without exponents for ordinary numbers."""
-    return f"{value:,.0f}" if 1000 <= value < _WHOLE else f"{value:.{digits}g}"
-
-
-def rounded_number(value: float) -> int | float:
-    """Return a coordinate rounded to six decimals, as an int if it is integral."""
-    value = float(value)
-    rounded = round(value, 6) or value
-    return int(rounded) if rounded.is_integer() and abs(rounded) < _WHOLE else rounded
-
-
-def rounded_values(values: Sequence[float] | FloatArray) -> list[int | float]:
-    """Return rounded coordinates; see `rounded_number`."""
-    return [rounded_number(value) for value in values]
+    of_code: dict[str, list[int]] = {}
+    for at, each in enumerate(defects):
+        of_code.setdefault(each.code, []).append(at)
+    for code, own in of_code.items():
+        rows = [at for at in own if owner[at] >= 0]
+        yield Rows(rows, lambda at: defects[at].message, owner=owner, code=code)
+        others = [at for at in own if owner[at] < 0]
+        groups: dict[tuple[str, str], list[int]] = {}
+        is_grouped = len(others) >= _MANY_PLACES or code in _BY_FILE
+        for at in others:
+            file = defects[at].where.member if code in (*_BY_FILE, *_BY_FILE_IF_MANY) else ""
+            key = (defects[at].cause, file) if is_grouped else ("", str(at))
+            groups.setdefault(key, []).append(at)
+        for (cause, _), group in groups.items():
+            n, pointers = len(group), tuple(f"/defects/{at}" for at in group)
+            first, examples = defects[group[0]].message, pointers[:_EXAMPLES] if n > 1 else ()
+            message = f"{n:,} times; the first: {first}" if n > 1 else first
+            yield Defect(message, pointers[0], count=n, examples=examples, key=cause, code=code)

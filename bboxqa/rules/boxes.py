@@ -10,21 +10,10 @@ from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
-from bboxqa.rules.base import (
-    Checked,
-    Rows,
-    becomes_degenerate,
-    beyond_text,
-    figure,
-    record_edit,
-    rounded_number,
-    rounded_values,
-    rule,
-    size_text,
-    summary,
-)
+from bboxqa.rules.base import Checked, Rows, record_edit, rule, summary
 from bboxqa.rules.document import Document, following
 
+_AT = "annotations/bbox"
 # In pixels. Less than this is rounding by the exporter; sides of YOLO are rounded to six decimals.
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6
 _SIDES = ("left of", "above", "right of", "below")
@@ -49,10 +38,11 @@ _NEAR = 0.04
 )
 def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
     rotations, box = document.annotations.rotations, document.once(shapes.written_numbers)
+    facts = document.once(shapes.box_facts)
     wrong: BoolArray = np.any(box[:, 2:4] <= 0, axis=1)
     wrong[rotations.row[rotations.n_numbers == 8]] = False
-    if (diagnosis := document.once(layout.diagnose)) is not None:
-        wrong[diagnosis.rows] = False
+    if facts.diagnosis is not None:
+        wrong[facts.diagnosis.rows] = False
 
     def says(row: int) -> str:
         side = 0 if box[row, 2] <= 0 else 1
@@ -60,7 +50,7 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
 
     def edits(row: int) -> tuple[Edit, ...]:
         x, y, width, height = document.annotations.bbox[row].tolist()
-        if np.isnan(x) or document.once(layout.doubtful_boxes)[row]:
+        if np.isnan(x) or facts.doubtful[row]:
             return ()
         # The bounds of the outline, a flip, or removal.
         new = from_corners(document.outline_bounds[[row]])[0].tolist()
@@ -68,168 +58,126 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
             if width == 0 or height == 0:
                 return record_edit("annotations", row)
             new = [min(x, x + width), min(y, y + height), abs(width), abs(height)]
-        return record_edit("annotations", row, "bbox", value=rounded_values(new))
+        return record_edit("annotations", row, "bbox", value=shapes.rounded_values(new))
 
-    yield Rows(wrong, says, "annotations/bbox", "more than 0", edits=edits)
+    yield Rows(wrong, says, _AT, "more than 0", edits=edits)
 
 
-def _beyond(document: Document) -> FloatArray:
-    """Return how far boxes extend beyond their images, (N, 4) px; NaN for others."""
-    beyond = layout.overshoot(document.annotations.bbox, document.size)
-    kept = layout.plain_boxes(document) & ~layout.in_swapped_images(document)
-    kept &= np.any(beyond > _ROUNDING, axis=1)
-    if document.once(layout.lie_elsewhere):
+def _beyond(document: Document, settings: ValidateSettings) -> Checked:
+    """B002 to B004: boxes beyond their images, and beyond an edge by more or by less."""
+    facts, bbox, size = document.once(shapes.box_facts), document.annotations.bbox, document.size
+    beyond = layout.overshoot(bbox, size)
+    kept = facts.plain & ~facts.in_swapped
+    kept &= (beyond > _ROUNDING).any(axis=1)
+    if facts.lie_elsewhere:
         # P007 reports these boxes, whose outlines lie inside of their images.
-        outline = layout.overshoot(from_corners(document.outline_bounds), document.size)
-        kept &= ~np.all(outline <= _ROUNDING, axis=1)
+        outline = layout.overshoot(from_corners(document.outline_bounds), size)
+        kept &= ~(outline <= _ROUNDING).all(axis=1)
     beyond[~kept] = np.nan
-    return beyond
-
-
-@rule(
-    "B002 error: box outside its image",
-    breaks="Training learns an object that does not exist, and evaluation counts it as missed.",
-    explanation="""No part of the box lies inside its image: it belongs to another image, or the
-        size of the image is wrong. Look at the image, then move the box or delete it.""",
-    bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
-    good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
-    requires=("F004", "S015", "B014", "T003"),
-)
-def _outside(document: Document, _settings: ValidateSettings) -> Checked:
-    off = document.once(_beyond) >= np.tile(document.annotations.bbox[:, 2:], 2)
-
-    def says(row: int) -> str:
-        return f"bbox lies {_SIDES[off[row].argmax()]} its image{size_text(document.size[row])}"
-
-    yield Rows(np.any(off, axis=1), says, "annotations/bbox", _INSIDE)
-
-
-def _crossing(document: Document, settings: ValidateSettings, *, is_far: bool) -> Checked:
-    """B003 and B004: boxes that extend beyond an edge, by more or less than `overshoot_px`."""
-    beyond, sides = document.once(_beyond), document.annotations.bbox[:, 2:]
-    # B002 reports boxes that lie entirely beyond an edge.
-    where = np.isfinite(beyond).any(axis=1) & ~np.any(beyond >= np.tile(sides, 2), axis=1)
-    where &= np.any(beyond > settings.overshoot_px, axis=1) == is_far
+    off = beyond >= np.tile(bbox[:, 2:], 2)
+    is_far = np.any(beyond > settings.overshoot_px, axis=1)
+    is_off = np.asarray(off.any(axis=1))
+    crosses: BoolArray = np.isfinite(beyond).any(axis=1) & ~is_off
     # O006 checks the corners of rotated boxes.
-    where[document.once(shapes.oriented_boxes).cornered] = False
+    crosses[document.once(shapes.rotations).cornered] = False
 
-    def says(row: int) -> str:
-        of = size_text(document.size[row])
-        return f"bbox extends {beyond_text(beyond[row])} of its image{of}"
+    def lies(row: int) -> str:
+        return f"bbox lies {_SIDES[off[row].argmax()]} {shapes.image_text(size[row])}"
 
+    def extends(row: int) -> str:
+        return f"bbox extends {shapes.beyond_text(beyond[row])} of {shapes.image_text(size[row])}"
+
+    yield Rows(is_off, lies, _AT, _INSIDE, code="B002")
     edits = partial(_clipped, document, settings)
-    yield Rows(where, says, "annotations/bbox", _INSIDE, edits=edits)
+    for where, code in ((crosses & is_far, "B003"), (crosses & ~is_far, "B004")):
+        yield Rows(where, extends, _AT, _INSIDE, edits=edits, code=code)
 
 
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
     """Return the edits that clip a box, and its area where that is the area of the box."""
     bbox, size = document.annotations.bbox[row].tolist(), document.size[row]
-    if np.isnan(size).any() or document.once(layout.doubtful_boxes)[row]:
+    if np.isnan(size).any() or document.once(shapes.box_facts).doubtful[row]:
         return ()
     clipped = np.clip(corners(np.array([bbox])), 0, np.tile(size, 2))
-    box, bounds = rounded_values(from_corners(clipped)[0]), document.outline_bounds[row]
+    box, bounds = shapes.rounded_values(from_corners(clipped)[0]), document.outline_bounds[row]
     before, after = np.abs(corners(np.array([bbox, box])) - bounds).max(axis=1)
     # If the outline is not clipped, a clipped box would no longer be its bounds.
-    if becomes_degenerate(bbox, box, settings) or after > max(before, settings.bounds_px):
+    if shapes.becomes_degenerate(bbox, box, settings) or after > max(before, settings.bounds_px):
         return ()
     edits: tuple[Edit, ...] = record_edit("annotations", row, "bbox", value=box)
     area = document.annotations.area[row]
     if np.isnan(before) and abs(area - bbox[2] * bbox[3]) <= 1e-3 * area + _ROUNDING:
-        edits += record_edit("annotations", row, "area", value=rounded_number(box[2] * box[3]))
+        edits += record_edit(
+            "annotations", row, "area", value=shapes.rounded_number(box[2] * box[3])
+        )
     return edits
 
 
-@rule(
-    "B008 warning: box of less than two pixels",
-    breaks="The box vanishes when the image is scaled down, and detectors miss it.",
-    explanation="""A side of the box is shorter than `min_side_px`, usually by a click instead of a
-        drag. Delete or redraw it; if objects are that small, lower `min_side_px`.""",
-    bad={"annotations": [{"bbox": [10, 10, 1, 15]}]},
-    good={"annotations": [{"bbox": [10, 10, 2, 15]}]},
-    requires=("B014",),
-)
-def _small(document: Document, settings: ValidateSettings) -> Checked:
-    sides, least = document.annotations.bbox[:, 2:], settings.min_side_px
+def _shapes(document: Document, settings: ValidateSettings) -> Checked:
+    """B008 to B010: boxes that are very small, very long, or as large as their image."""
+    sides, plain = document.annotations.bbox[:, 2:], document.once(shapes.box_facts).plain
+    least, long = settings.min_side_px, settings.max_aspect_ratio
+    shortest, most = layout.row_min(sides), settings.max_image_share
     is_translated = document.reading.origin is not None
-    rounding = _OF_SIDE * np.nan_to_num(document.size) if is_translated else 0.0
+    rounded = sides + _OF_SIDE * np.nan_to_num(document.size) if is_translated else sides
+    share = document.box_area / document.size.prod(axis=1)
 
-    def says(row: int) -> str:
+    def is_small(row: int) -> str:
         side = int(sides[row].argmin())
-        return f"bbox {('width', 'height')[side]} is {figure(sides[row, side])} px"
+        return f"bbox {('width', 'height')[side]} is {shapes.figure(sides[row, side])} px"
 
-    small = layout.plain_boxes(document) & (layout.row_min(sides + rounding) < least)
-    yield Rows(small, says, "annotations/bbox", f"at least {least:g} px")
-
-
-@rule(
-    "B009 warning: box is very long and thin",
-    breaks="No anchor has such a shape, and one pixel changes the IoU considerably.",
-    explanation="""The longer side is more than `max_aspect_ratio` times the shorter side. Often a
-        corner was misplaced, but poles and lines do have this shape.""",
-    bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
-    good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
-    requires=("F004", "S015", "B008", "B014"),
-)
-def _long(document: Document, settings: ValidateSettings) -> Checked:
-    sides, most = document.annotations.bbox[:, 2:], settings.max_aspect_ratio
-
-    def says(row: int) -> str:
+    def is_long(row: int) -> str:
         width, height = sides[row].tolist()
-        ratio = figure(max(width, height) / min(width, height), 3)
-        return f"bbox of {figure(width)} x {figure(height)} px is {ratio} : 1"
+        ratio = shapes.figure(max(width, height) / min(width, height), 3)
+        return f"bbox of {shapes.figure(width)} x {shapes.figure(height)} px is {ratio} : 1"
 
-    long = layout.row_max(sides) > most * layout.row_min(sides)
-    long &= layout.plain_boxes(document)
-    yield Rows(long, says, "annotations/bbox", f"at most {most:g} : 1")
+    def is_large(row: int) -> str:
+        return f"bbox covers {share[row]:.1%} of {shapes.image_text(document.size[row])}"
 
-
-@rule(
-    "B010 info: box covers the whole image",
-    breaks="The detector learns to predict whole images.",
-    explanation="""The box covers at least `max_image_share` of its image, as in close-ups, and in
-        image labels that were converted to boxes.""",
-    bad={"annotations": [{"bbox": [0, 0, 100, 80]}]},
-    good={"annotations": [{"bbox": [0, 0, 98, 80]}]},
-    requires=("F004", "S015", "B014"),
-)
-def _whole_image(document: Document, settings: ValidateSettings) -> Checked:
-    share, most = document.box_area / document.size.prod(axis=1), settings.max_image_share
-
-    def says(row: int) -> str:
-        return f"bbox covers {share[row]:.1%} of its image{size_text(document.size[row])}"
-
-    wrong = layout.plain_boxes(document) & (share >= most)
-    yield Rows(wrong, says, "annotations/bbox", f"less than {most:.1%}")
+    for code, where, says, expected in (
+        ("B008", layout.row_min(rounded) < least, is_small, f"at least {least:g} px"),
+        ("B009", layout.row_max(sides) > long * shortest, is_long, f"at most {long:g} : 1"),
+        ("B010", share >= most, is_large, f"less than {most:.1%}"),
+    ):
+        yield Rows(plain & where, says, _AT, expected, code=code)
 
 
 @rule(
     "B011 warning, safe fix: area differs from the area of the outline",
     breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
     explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the area
-        of the outline inside its image, or of the box without an outline. The fix computes areas
-        of 0 and less, of 1 if all are 1, those of the box beside an outline, and others if at most
-        a tenth are wrong, unless areas differ by one factor, or boxes or sizes are in doubt (B003
-        to B007, B012).""",
+        of the outline inside its image, or of the box without an outline. The fix computes areas of
+        0 and less, of 1 if all are 1, those of the box beside an outline, and others if at most a
+        tenth are wrong, unless areas differ by one factor, or boxes or sizes are in doubt (B003 to
+        B007, B012).""",
     bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
     good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
     requires=(
-        "F004", "S006", "S010", "S012", "S015", "B001", "B014", "R001", "R002", "R008", "O004",
+        "F004",
+        "S006",
+        "S010",
+        "S012",
+        "S015",
+        "B001",
+        "B014",
+        "R001",
+        "R002",
+        "R008",
+        "O004",
     ),
-)  # fmt: skip
+)
 def _areas(document: Document, settings: ValidateSettings) -> Checked:
     given, of_box, outline = document.annotations.area, document.box_area, document.outline_area
-    bare, outlined = layout.plain_boxes(document) & ~document.outlined, outline > 0
-
-    def differ(expected: FloatArray) -> BoolArray:
-        return np.asarray(np.abs(given - expected) > settings.area_tolerance * expected + 1)
-
-    suspects = outlined & differ(outline)
-    outline = shapes.visible_areas(document, np.flatnonzero(suspects))
+    facts, tolerance = document.once(shapes.box_facts), settings.area_tolerance
+    bare, outlined = facts.plain & ~document.outlined, outline > 0
+    suspects = outlined & (np.abs(given - outline) > tolerance * outline + 1)
+    joined, filled, _ = document.once(shapes.overlapping_rings)
+    if suspects.any():
+        outline = shapes.visible_areas(document, np.flatnonzero(suspects))
     expected = np.where(outlined, outline, np.where(bare, of_box, np.nan))
-    wrong = (expected > 0) & differ(expected)
+    wrong = (expected > 0) & (np.abs(given - expected) > tolerance * expected + 1)
     if suspects.any():
         wrong &= ~(suspects & _explained(document, outline))
-    joined, filled, _ = document.once(shapes.overlapping_rings)
     expected[joined] = filled
     smaller = wrong & bare & (given < of_box) & (given > 0)
     # Areas below those of most boxes are of outlines that were left out; equal ones, of nothing.
@@ -237,13 +185,15 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     if _ENOUGH <= n_smaller < 2 * max(_ENOUGH, n_different) and 2 * n_smaller > bare.sum():
         wrong &= ~smaller
     wrong |= given <= 0
+    if not wrong.any():
+        return
     # An area of 1 is a placeholder, as 0 is, if it is that of all. Any other may be right, unless
     # it is that of the box of an outline, or nearly all areas fit.
     is_unset = (given <= 0) | ((given == 1) & (given[~np.isnan(given)] == 1).all())
     is_of_box = np.abs(given - of_box) <= 1e-3 * of_box + 0.5
     fixable = is_unset | (outlined & is_of_box)
     fixable |= wrong.sum() <= _RARE * ((expected > 0) & (given > 0)).sum()
-    fixable &= ~document.once(layout.doubtful_boxes) & (expected > 0) & np.isfinite(expected)
+    fixable &= ~facts.doubtful & (expected > 0) & np.isfinite(expected)
     fixable[joined] = False
     # Sides rather than areas may be wrong, of corners, and of boxes beyond their image.
     bbox = document.annotations.bbox
@@ -258,7 +208,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
         return f"area is {given[row]:.6g}; expected {of if expected[row] > 0 else 'more than 0'}"
 
     def new(row: int) -> int | float | None:
-        return rounded_number(expected[row]) if fixable[row] else None
+        return shapes.rounded_number(expected[row]) if fixable[row] else None
 
     yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), new=new)
 
@@ -293,7 +243,7 @@ def _explained(document: Document, outline: FloatArray) -> BoolArray:
     lowest = outline.copy()
     lowest[joined] = np.fmin(filled, outline[joined])
     explained: BoolArray = (given >= lowest - slack) & (given <= outline + slack) & (slack > 1)
-    unsound = rings.row[document.once(shapes.ring_states) != shapes.RingState.SOUND]
+    unsound = rings.row[document.once(shapes.ring_states) != shapes.SOUND]
     explained[unsound] |= given[unsound] > 0
     return explained
 
@@ -302,61 +252,48 @@ def _explained(document: Document, outline: FloatArray) -> BoolArray:
 _NEARLY_ALL = 0.9
 
 
-def _layout(code: str, document: Document, _settings: ValidateSettings) -> Checked:
-    """B005 to B007: boxes in the layout that the rule reports."""
-    found = document.once(layout.diagnose)
-    if found is not None and found.layout.code == code:
+def _of_many(document: Document, _settings: ValidateSettings) -> Checked:
+    """B005 to B007, B012 and B014: boxes in another layout, on swapped sizes, or copied."""
+    facts, bbox, size = document.once(shapes.box_facts), document.annotations.bbox, document.size
+    if (found := facts.diagnosis) is not None:
         edits = partial(_converted, document, found) if found.is_certain else None
-        at, expected = "annotations/bbox", layout.EXPECTED_LAYOUT
-        yield summary(found.message, at, found.rows, expected=expected, edits=edits)
+        expected, code = layout.EXPECTED_LAYOUT, found.layout.code
+        yield summary(found.message, _AT, found.rows, expected=expected, edits=edits, code=code)
+    rows, boxes = np.flatnonzero(facts.swapped), facts.in_swapped & document.has_box
+    n_cured = layout.inside(bbox[boxes], size[boxes][:, ::-1]).sum()
+    what = f"width and height look swapped in {len(rows):,} of {len(facts.swapped):,} images: "
+    what += f"boxes extend beyond them, but {n_cured:,} of {boxes.sum():,} lie inside after a swap"
+    ids = {"image": document.images.get(int(rows[0]), "id")} if len(rows) == 1 else {}
+    expected = "the size of the image as it is shown"
+    yield summary(what, "images", rows, expected=expected, ids=ids, code="B012")
+    rows, n_sizes = layout.copies_of(facts.boxes, ~facts.in_other)
+    sizes = dict(zip(rows.tolist(), n_sizes.tolist(), strict=True))
+    is_off = (layout.overshoot(bbox[rows], size[rows]) >= np.tile(bbox[rows, 2:], 2)).any()
+    is_wrong = is_off or len(rows) >= _NEARLY_ALL * document.has_box.sum()
+    yield Rows(
+        rows,
+        lambda row: f"bbox has the same four numbers as others on images of {sizes[row]:,} sizes",
+        _AT, "boxes drawn on each image", total=len(rows), few=0,
+        summary=f"{len(rows):,} boxes have the same four numbers as others on images of more sizes",
+        severity=Severity.ERROR if is_wrong else None, code="B014",
+    )  # fmt: skip
 
 
 def _converted(document: Document, found: layout.Diagnosis, row: int) -> Iterator[Edit]:
     """Yield the edits that convert a box, and area and outline in the same shares, to pixels."""
     box = found.bbox[np.searchsorted(found.rows, row)]
-    yield from record_edit("annotations", row, "bbox", value=rounded_values(box))
+    yield from record_edit("annotations", row, "bbox", value=shapes.rounded_values(box))
     unit, rings, size = found.layout.unit, document.annotations.rings, document.size[row]
     area = document.annotations.area[row]
     if unit == 1 and 0 < area <= 1:
-        pixels = rounded_number(float(area * size.prod()))
+        pixels = shapes.rounded_number(float(area * size.prod()))
         yield from record_edit("annotations", row, "area", value=pixels)
     written = corners(found.layout.read(document.annotations.bbox[[row]], None))[0]
     if unit and np.abs(written - document.outline_bounds[row]).max() <= unit / 100:
         for ring in shapes.ring_rows(document, row).tolist():
-            xy = rounded_values((shapes.ring_xy(rings, ring) * size / unit).ravel())
+            xy = shapes.rounded_values((shapes.ring_xy(rings, ring) * size / unit).ravel())
             place = int(rings.place[ring])
             yield from record_edit("annotations", row, "segmentation", place, value=xy)
-
-
-def _swapped(document: Document, _settings: ValidateSettings) -> Checked:
-    """B012: images whose boxes lie inside after width and height are swapped."""
-    images = document.once(layout.swapped_images)
-    rows, boxes = np.flatnonzero(images), np.append(images, False)[document.image]
-    boxes &= document.has_box
-    n_cured = layout.inside(document.annotations.bbox[boxes], document.size[boxes][:, ::-1]).sum()
-    what = (
-        f"width and height look swapped in {len(rows):,} of {len(images):,} images: boxes extend "
-    )
-    what += f"beyond them, but {n_cured:,} of {boxes.sum():,} lie inside after a swap"
-    ids = {"image": document.images.get(int(rows[0]), "id")} if len(rows) == 1 else {}
-    yield summary(what, "images", rows, expected="the size of the image as it is shown", ids=ids)
-
-
-def _copied(document: Document, _settings: ValidateSettings) -> Checked:
-    """B014: boxes with the same numbers on images of several sizes."""
-    plain = ~document.once(layout.in_other_layout)
-    rows, n_sizes = layout.copies_of(document.once(layout.boxes_of), plain)
-    bbox, sizes = document.annotations.bbox, dict(zip(rows.tolist(), n_sizes.tolist(), strict=True))
-    beyond = layout.overshoot(bbox[rows], document.size[rows])
-    is_off = bool((beyond >= np.tile(bbox[rows, 2:], 2)).any())
-    nearly_all = len(rows) >= _NEARLY_ALL * document.has_box.sum()
-    yield Rows(
-        rows,
-        lambda row: f"bbox has the same four numbers as others on images of {sizes[row]:,} sizes",
-        "annotations/bbox", "boxes drawn on each image", total=len(rows), few=0,
-        summary=f"{len(rows):,} boxes have the same four numbers as others on images of more sizes",
-        severity=Severity.ERROR if nearly_all or is_off else None,
-    )  # fmt: skip
 
 
 def _box(*numbers: float) -> dict[str, object]:
@@ -371,6 +308,15 @@ _IMAGES = [{"width": w, "height": h} for w, h in ((100, 80), (120, 80), (100, 12
 
 RULES = (
     rule(
+        "B002 error: box outside its image",
+        breaks="Training learns an object that does not exist, and evaluation counts it as missed.",
+        explanation="""No part of the box lies inside its image: it belongs to another image, or the
+            size of the image is wrong. Look at the image, then move the box or delete it.""",
+        bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
+        good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
+        requires=("F004", "S015", "B014", "T003"),
+    )(_beyond),
+    rule(
         "B003 warning, unsafe fix: box extends beyond its image",
         breaks="Albumentations stops with ValueError; other tools silently clip the box.",
         explanation="""The box extends beyond its image by more than `overshoot_px`. The unsafe fix
@@ -379,7 +325,7 @@ RULES = (
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
-    )(partial(_crossing, is_far=True)),
+    )(_beyond),
     rule(
         "B004 info, unsafe fix: box extends beyond its image by a pixel or less",
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
@@ -389,7 +335,7 @@ RULES = (
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
-    )(partial(_crossing, is_far=False)),
+    )(_beyond),
     rule(
         "B005 error: boxes look like x1, y1, x2, y2, or numbers in another order",
         breaks="Boxes are read far too large, and AP falls to about 0 without an error.",
@@ -397,32 +343,52 @@ RULES = (
             file, or of an image of five or more, contradict their outline, image or area; in
             another order, 99 % are right. The unsafe fix converts the boxes, unless y before x
             holds as well; look at an image first.""",
-        bad={"annotations": [
-            _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
-            _box(75, 65, 95, 75),
-        ]},
-        good={"annotations": [
-            _box(60, 50, 20, 10), _box(50, 60, 20, 10), _box(70, 30, 20, 10), _box(20, 60, 20, 10),
-            _box(75, 65, 20, 10),
-        ]},
+        bad={
+            "annotations": [
+                _box(60, 50, 80, 60),
+                _box(50, 60, 70, 70),
+                _box(70, 30, 90, 40),
+                _box(20, 60, 40, 70),
+                _box(75, 65, 95, 75),
+            ]
+        },
+        good={
+            "annotations": [
+                _box(60, 50, 20, 10),
+                _box(50, 60, 20, 10),
+                _box(70, 30, 20, 10),
+                _box(20, 60, 20, 10),
+                _box(75, 65, 20, 10),
+            ]
+        },
         fix="unsafe",
-    )(partial(_layout, "B005")),
+    )(_of_many),
     rule(
         "B006 error: boxes look like centre-x, centre-y, width, height",
         breaks="Boxes are read shifted by half their size, and IoU is at most 1/7.",
         explanation="""COCO's boxes start with their top left corner. As such, a fifth of the boxes
             of the file, or of an image of five or more, contradict their outline or image; with
             centres, as in YOLO, 99 % are right. The unsafe fix converts the boxes.""",
-        bad={"annotations": [
-            _box(88, 50, 20, 10), _box(50, 74, 20, 10), _box(90, 30, 20, 10), _box(20, 60, 20, 10),
-            _box(85, 75, 20, 10),
-        ]},
-        good={"annotations": [
-            _box(78, 45, 20, 10), _box(40, 69, 20, 10), _box(80, 25, 20, 10), _box(10, 55, 20, 10),
-            _box(75, 70, 20, 10),
-        ]},
+        bad={
+            "annotations": [
+                _box(88, 50, 20, 10),
+                _box(50, 74, 20, 10),
+                _box(90, 30, 20, 10),
+                _box(20, 60, 20, 10),
+                _box(85, 75, 20, 10),
+            ]
+        },
+        good={
+            "annotations": [
+                _box(78, 45, 20, 10),
+                _box(40, 69, 20, 10),
+                _box(80, 25, 20, 10),
+                _box(10, 55, 20, 10),
+                _box(75, 70, 20, 10),
+            ]
+        },
         fix="unsafe",
-    )(partial(_layout, "B006")),
+    )(_of_many),
     rule(
         "B007 error: boxes look normalised to 0 to 1, 100 or 1000",
         breaks="All boxes lie in the corner of their image, and nothing is learned or found.",
@@ -432,7 +398,34 @@ RULES = (
         bad={"annotations": [{"bbox": [0.1, 0.2, 0.4, 0.5]}]},
         good={"annotations": [{"bbox": [0.5, 1, 40, 40]}]},
         fix="unsafe",
-    )(partial(_layout, "B007")),
+    )(_of_many),
+    rule(
+        "B008 warning: box of less than two pixels",
+        breaks="The box vanishes when the image is scaled down, and detectors miss it.",
+        explanation="""A side of the box is shorter than `min_side_px`, usually by a click instead
+            of a drag. Delete or redraw it; if objects are that small, lower `min_side_px`.""",
+        bad={"annotations": [{"bbox": [10, 10, 1, 15]}]},
+        good={"annotations": [{"bbox": [10, 10, 2, 15]}]},
+        requires=("B014",),
+    )(_shapes),
+    rule(
+        "B009 warning: box is very long and thin",
+        breaks="No anchor has such a shape, and one pixel changes the IoU considerably.",
+        explanation="""The longer side is more than `max_aspect_ratio` times the shorter side. Often
+            a corner was misplaced, but poles and lines do have this shape.""",
+        bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
+        good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
+        requires=("F004", "S015", "B008", "B014"),
+    )(_shapes),
+    rule(
+        "B010 info: box covers the whole image",
+        breaks="The detector learns to predict whole images.",
+        explanation="""The box covers at least `max_image_share` of its image, as in close-ups, and
+            in image labels that were converted to boxes.""",
+        bad={"annotations": [{"bbox": [0, 0, 100, 80]}]},
+        good={"annotations": [{"bbox": [0, 0, 98, 80]}]},
+        requires=("F004", "S015", "B014"),
+    )(_shapes),
     rule(
         "B012 warning: width and height of images look swapped",
         breaks="Tools that clip boxes cut objects off, and masks have the wrong shape.",
@@ -442,7 +435,7 @@ RULES = (
         bad={"annotations": _TALL},
         good={"images": [{"width": 80, "height": 100}], "annotations": _TALL},
         requires=("B014",),
-    )(_swapped),
+    )(_of_many),
     rule(
         "B014 warning: same box on images of several sizes",
         breaks="Training and evaluation take background for objects.",
@@ -457,5 +450,5 @@ RULES = (
                 {"image_id": number, "bbox": [10, 9 + number, 20, 30]} for number in (1, 2, 3)
             ],
         },
-    )(_copied),
-)  # fmt: skip
+    )(_of_many),
+)

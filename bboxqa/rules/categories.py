@@ -78,6 +78,8 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
         for raw, number, is_whole in zip(ids, categories.id, categories.whole, strict=True)
     )
     repeated = (first >= 0) & (first < np.arange(len(first)))
+    if not repeated.any():
+        return
     texts = np.array([json.dumps(value, sort_keys=True) for value in categories.values])
     copies = repeated & (texts == texts[first])
     copies &= ~np.isin(first, first[repeated & ~copies])
@@ -97,155 +99,84 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
     )  # fmt: skip
 
 
-@rule(
-    "C002 warning: category name used twice",
-    breaks="A model learns to distinguish two classes that are the same.",
-    explanation="""Two categories have the same name and different ids. Give their annotations one
-        id, or rename the later one. It is an info finding for the root category of Roboflow.""",
-    bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
-    good=_example({"name": "cat"}, {"name": "cats"}),
-    requires=("C001",),
-)
-def _repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
-    names, root = document.categories.texts("name"), document.once(_root_category)
-    first, rows = first_rows(name or None for name in names), np.arange(len(names))
+def _names(document: Document, _settings: ValidateSettings) -> Checked:
+    """C002, C003, C008 and C009: names that are equal, alike, empty, or have unseen signs."""
+    categories, root, at = document.categories, document.once(_root_category), "categories/name"
+    names, rows = categories.texts("name"), np.arange(len(categories))
+    looks, ids = [*map(folded, names)], [categories.get(row, "id") for row in rows.tolist()]
+    first = first_rows(name or None for name in names)
     repeated, with_root = (first >= 0) & (first < rows), (root >= 0) & (first == root)
     with_root[rows == root] = True
 
-    def says(row: int) -> str:
-        other = shortened(document.categories.get(int(first[row]), "id"))
+    def equals(row: int) -> str:
         why = ", the root category that Roboflow adds" if with_root[row] else ""
+        other = shortened(ids[first[row]])
         return f"category name {shortened(names[row])} is already used by id {other}{why}"
 
     for where, severity in ((~with_root, None), (with_root, Severity.INFO)):
         yield Rows(
-            repeated & where, says, "categories/name", "a unique name", severity=severity,
+            repeated & where, equals, at, "a unique name", severity=severity, code="C002",
             mark=lambda row: shortened(names[row]),
         )  # fmt: skip
-
-
-@rule(
-    "C003 warning: category names that differ only in case, blanks or invisible characters",
-    breaks="A model learns to distinguish two classes that are the same.",
-    explanation="""Two names differ only in case, blanks, Unicode form or invisible characters. Give
-        the annotations of both one category, in all files of a data set.""",
-    bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
-    good=_example({"name": "cat"}, {"name": "cart"}),
-)
-def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Checked:
-    names, root = document.categories.texts("name"), document.once(_root_category)
     # The first is kept rather than the most used, as all files of a data set must keep the same.
-    first = first_rows(
-        folded(name) if name and row != root else None for row, name in enumerate(names)
+    like = first_rows(
+        look if name and row != root else None
+        for row, (name, look) in enumerate(zip(names, looks, strict=True))
     ).tolist()
 
-    def says(row: int) -> str:
-        name, other = (shortened(names[each]) for each in (row, first[row]))
-        number = shortened(document.categories.get(first[row], "id"))
+    def resembles(row: int) -> str:
+        name, other = (shortened(names[each]) for each in (row, like[row]))
+        number = shortened(ids[like[row]])
         return f"category name {name} differs only in {_HIDDEN} from {other} of id {number}"
 
-    rows = [row for row, at in enumerate(first) if at >= 0 and names[row] != names[at]]
     yield Rows(
-        rows, says, "categories/name", "one category",
-        mark=lambda row: " ".join(sorted((shortened(names[row]), shortened(names[first[row]])))),
+        [row for row, of in enumerate(like) if of >= 0 and names[row] != names[of]],
+        resembles, at, "one category", code="C003",
+        mark=lambda row: " ".join(sorted((shortened(names[row]), shortened(names[like[row]])))),
     )  # fmt: skip
+    empty = [row for row, value in enumerate(categories.values)
+             if isinstance(value, dict) and "name" in value and not names[row]]  # fmt: skip
+    yield Rows(empty, "category name is {value}", at, "non-empty text", code="C008")
+    # C003 reports names that look like others.
+    number = Counter(looks)
+    odd = [row for row, name in enumerate(names)
+           if name != _visible(name) and number[looks[row]] == 1]  # fmt: skip
+    says = "category name {value} has invisible characters"
+    yield Rows(odd, says, at, "it without them", code="C009")
 
 
-@rule(
-    "C004 info: category without annotations",
-    breaks="Trainers add an output that the model never learns.",
-    explanation="""A category is listed, but no annotation has it, which is right in one of several
-        files. Remove a category from all files or from none, to keep class numbers.""",
-    bad={"categories": [{}, {}]},
-    good=_example({}, {}),
-)
-def _unused(document: Document, _settings: ValidateSettings) -> Checked:
-    if not (document.complete("annotations") and document.complete("categories")):
-        return
+def _use(document: Document, _settings: ValidateSettings) -> Checked:
+    """C004 to C006: categories without annotations, a root category, and gaps in the ids."""
     categories, rows = document.categories, np.arange(len(document.categories))
-    used = np.isin(rows, document.category)
-    # Annotations belong to the first of two categories with the same id; C001 reports the second.
-    unused = ~used & categories.named & (categories.find(categories.id) == rows)
-    unused &= (rows != document.once(_root_category)) & used.any()
-    if (origin := document.reading.origin) is not None:
-        # Shapes without a box are no annotations here, but they are of their categories.
-        unused &= ~np.isin(categories.id, [*origin.categories_apart])
-    name = partial(categories.get, key="name")
-    yield Rows(unused, "category {value} has no annotations", "categories", found=name)
-
-
-@rule(
-    "C005 info, unsafe fix: root category of a Roboflow export",
-    breaks="Tools that count categories shift the labels of all others by one.",
-    explanation="""The category with id 0 is the supercategory of all others, and no annotation has
-        it, as in exports of Roboflow. The unsafe fix removes it; first look at the other files of
-        the data set, where annotations may have it.""",
-    bad={"categories": [{"id": 0, "name": "cells", "supercategory": "none"}, _CELLS]},
-    good=_example(_CELLS, {**_CELLS, "id": 2, "name": "wbc"}),
-)
-def _synthetic_root(document: Document, _settings: ValidateSettings) -> Checked:
-    root, name = document.once(_root_category), partial(document.categories.get, key="name")
-    says = "category {value} with id 0 is the supercategory of all others and has no annotations"
-    edits, rows = partial(record_edit, "categories"), [root] if root >= 0 else []
-    yield Rows(rows, says, "categories", "only classes", name, edits=edits, apart=True)
-
-
-@rule(
-    "C006 info: category ids that do not count from 1",
-    breaks="CVAT rejects category id 0, Datumaro reads it as no label, and gaps break other tools.",
-    explanation="""COCO allows an id 0 and gaps, but many tools use ids as class numbers. Number the
-        categories from 1, or check that your tools map ids to classes.""",
-    bad=_example({"id": 0}, {"id": 1}),
-    good=_example({"id": 2}, {"id": 1}),
-)
-def _gaps(document: Document, _settings: ValidateSettings) -> Checked:
-    categories = document.categories
     if not document.complete("categories"):
         return
+    root, name = document.once(_root_category), partial(categories.get, key="name")
+    used = np.isin(rows, document.category)
+    if document.complete("annotations"):
+        # Annotations belong to the first of two categories with the same id; C001 reports the
+        # second.
+        unused = ~used & categories.named & (categories.find(categories.id) == rows)
+        unused &= (rows != root) & used.any()
+        if (origin := document.reading.origin) is not None:
+            # Shapes without a box are no annotations here, but they are of their categories.
+            unused &= ~np.isin(categories.id, [*origin.categories_apart])
+        says = "category {value} has no annotations"
+        yield Rows(unused, says, "categories", found=name, code="C004")
+    says = "category {value} with id 0 is the supercategory of all others and has no annotations"
+    yield Rows(
+        rows[rows == root], says, "categories", "only classes", name, apart=True, code="C005",
+        edits=partial(record_edit, "categories"),
+    )  # fmt: skip
     ids = distinct(categories.id[categories.whole & (categories.id >= 0)])
-    if document.once(_root_category) >= 0:
-        ids = ids[1:]
+    ids = ids[root >= 0 :]
     if len(ids) and (ids[0], ids[-1]) != (1, len(ids)):
         yield Defect(
             f"category ids go from {ids[0]:,} to {ids[-1]:,}; expected 1 to {len(ids):,}",
             pointer=pointer_to("categories"),
             expected="ids that count from 1 without gaps",
             count=int((ids > np.count_nonzero(ids)).sum()) + int(ids[0] == 0),
+            code="C006",
         )
-
-
-@rule(
-    "C008 error: category name is empty or not text",
-    breaks="Classes cannot be distinguished, and code that sorts names stops with a TypeError.",
-    explanation="""The name of a category is empty, only blanks, null, or not text. Write the name
-        that annotators use for the class.""",
-    bad={"categories": [{"name": ""}]},
-    good={"categories": [{"name": "0"}]},
-    requires=("S012",),
-)
-def _empty_name(document: Document, _settings: ValidateSettings) -> Checked:
-    records = zip(document.categories.values, document.categories.texts("name"), strict=True)
-    wrong = [not name and isinstance(raw, dict) and "name" in raw for raw, name in records]
-    where, says = np.array(wrong, np.bool_), "category name is {value}"
-    yield Rows(where, says, "categories/name", "non-empty text")
-
-
-@rule(
-    "C009 warning: category name with invisible characters",
-    breaks="Code that looks the class up by name does not find it.",
-    explanation="""A name has zero-width characters, or blanks or line ends around it. Remove them
-        in all files of the data set. The example has U+200B between its letters.""",
-    bad={"categories": [{"name": "c\u200bat"}]},
-    good={"categories": [{"name": "cat"}]},
-)
-def _unseen_sign(document: Document, _settings: ValidateSettings) -> Checked:
-    names = document.categories.texts("name")
-    looks = Counter(map(folded, names))
-    # C003 reports names that look like others.
-    odd = [row for row, name in enumerate(names) if name != _visible(name)
-           and looks[folded(name)] == 1]  # fmt: skip
-    says = "category name {value} has invisible characters"
-    yield Rows(odd, says, "categories/name", "it without them")
 
 
 _Known = dict[tuple[str, int | str], tuple[int, str, str]]
@@ -283,15 +214,14 @@ def _contradictions(
         is_related = not known.keys().isdisjoint(("name", folded(name)) for name in names)
         hint = "" if is_related else "; no name is in both: check that they belong to one data set"
         said: dict[int, str] = {}
+        own_keys = {row: (("id", own[0]), ("name", folded(own[1]))) for row, own in clear.items()}
         for row, own in clear.items():
-            for key in (("id", own[0]), ("name", folded(own[1]))):
+            for key in own_keys[row]:
                 number, name, file = known.get(key, own)
                 if (number, name) != own[:2]:
-                    here, there = (
-                        f"{shortened(own[1])} has id {own[0]}",
-                        f"{shortened(name)} has id",
-                    )
-                    said[row] = f"category {here} here, and {there} {number} in {file}{hint}"
+                    here = f"{shortened(own[1])} has id {own[0]} here"
+                    there = f"{shortened(name)} has id {number} in {file}"
+                    said[row] = f"category {here}, and {there}{hint}"
         yield (
             document,
             Rows(
@@ -300,6 +230,71 @@ def _contradictions(
                 severity=None if is_related else Severity.INFO,
             ),
         )  # fmt: skip
-        for own in clear.values():
-            for key in (("id", own[0]), ("name", folded(own[1]))):
+        for row, own in clear.items():
+            for key in own_keys[row]:
                 known.setdefault(key, own)
+
+
+RULES = (
+    rule(
+        "C002 warning: category name used twice",
+        breaks="A model learns to distinguish two classes that are the same.",
+        explanation="""Two categories have the same name and different ids. Give their annotations
+            one id, or rename the later one. It is an info finding for the root category of
+            Roboflow.""",
+        bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
+        good=_example({"name": "cat"}, {"name": "cats"}),
+        requires=("C001",),
+    )(_names),
+    rule(
+        "C003 warning: category names that differ only in case, blanks or invisible characters",
+        breaks="A model learns to distinguish two classes that are the same.",
+        explanation="""Two names differ only in case, blanks, Unicode form or invisible characters.
+            Give the annotations of both one category, in all files of a data set.""",
+        bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
+        good=_example({"name": "cat"}, {"name": "cart"}),
+    )(_names),
+    rule(
+        "C004 info: category without annotations",
+        breaks="Trainers add an output that the model never learns.",
+        explanation="""A category is listed, but no annotation has it, which is right in one of
+            several files. Remove a category from all files or from none, to keep class numbers.""",
+        bad={"categories": [{}, {}]},
+        good=_example({}, {}),
+    )(_use),
+    rule(
+        "C005 info, unsafe fix: root category of a Roboflow export",
+        breaks="Tools that count categories shift the labels of all others by one.",
+        explanation="""The category with id 0 is the supercategory of all others, and no annotation
+            has it, as in exports of Roboflow. The unsafe fix removes it; first look at the other
+            files of the data set, where annotations may have it.""",
+        bad={"categories": [{"id": 0, "name": "cells", "supercategory": "none"}, _CELLS]},
+        good=_example(_CELLS, {**_CELLS, "id": 2, "name": "wbc"}),
+    )(_use),
+    rule(
+        "C006 info: category ids that do not count from 1",
+        breaks="""CVAT rejects category id 0, Datumaro reads it as no label, and gaps break other
+            tools.""",
+        explanation="""COCO allows an id 0 and gaps, but many tools use ids as class numbers. Number
+            the categories from 1, or check that your tools map ids to classes.""",
+        bad=_example({"id": 0}, {"id": 1}),
+        good=_example({"id": 2}, {"id": 1}),
+    )(_use),
+    rule(
+        "C008 error: category name is empty or not text",
+        breaks="Classes cannot be distinguished, and code that sorts names stops with a TypeError.",
+        explanation="""The name of a category is empty, only blanks, null, or not text. Write the
+            name that annotators use for the class.""",
+        bad={"categories": [{"name": ""}]},
+        good={"categories": [{"name": "0"}]},
+        requires=("S012",),
+    )(_names),
+    rule(
+        "C009 warning: category name with invisible characters",
+        breaks="Code that looks the class up by name does not find it.",
+        explanation="""A name has zero-width characters, or blanks or line ends around it. Remove
+            them in all files of the data set. The example has U+200B between its letters.""",
+        bad={"categories": [{"name": "c\u200bat"}]},
+        good={"categories": [{"name": "cat"}]},
+    )(_names),
+)

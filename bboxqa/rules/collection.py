@@ -12,20 +12,12 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import FloatArray, IndexArray, deviations, run_starts
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
-from bboxqa.geometry.boxes import bbox_iou, corners
+from bboxqa.geometry.boxes import bbox_iou, corners, from_corners
+from bboxqa.model import rotated_boxes
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
-from bboxqa.rules.base import (
-    Checked,
-    Defect,
-    Rows,
-    figure,
-    ids_of,
-    record_edit,
-    rule,
-    summary,
-)
+from bboxqa.rules.base import Checked, Defect, Rows, ids_of, record_edit, rule, summary
 from bboxqa.rules.document import Document
 from bboxqa.rules.people import authorship
 
@@ -33,6 +25,8 @@ from bboxqa.rules.people import authorship
 _MOST_STEPS = 500
 # Rounding must not lose pairs exactly at the bound, nor boxes that are equal but for it.
 _SLACK = 1e-9
+# The least IoU of the bounds of rotated boxes, as a share of that of the boxes.
+_OF_BOUNDS = 0.75
 
 
 def overlapping(
@@ -86,7 +80,7 @@ _MIN_SIZE_SPREAD, _MIN_NUMBER_SPREAD = 0.25, 0.2
 def _repeats(document: Document) -> IndexArray:
     """Return the first annotation with an equal record except for the id, (N,); -1 for none."""
     columns = document.annotations
-    result, rows = np.full(len(columns), -1), document.once(shapes.in_equal_boxes)
+    result, rows = np.full(len(columns), -1), document.once(shapes.equal_boxes)[0]
     # These columns distinguish many records without decoding them.
     codes = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd)
     numbers = (*document.once(shapes.written_numbers).T, columns.area, *document.outline_bounds.T)
@@ -105,8 +99,13 @@ def _earlier(document: Document, threshold: float) -> dict[bool, IndexArray]:
     """Return the earlier box, (N,), that each repeats, of the same (True) or another category."""
     kind, none = document.annotations.category_id, len(document.annotations)
     found = {True: np.full(none, none), False: np.full(none, none)}
-    bbox, lowest = shapes.compared_boxes(document, threshold)
-    distinct = layout.first_equal([kind, document.once(shapes.outline_numbers)])
+    # Rotated boxes that cross may have equal bounds, and the bounds of thin ones overlap less.
+    turned, numbers = document.once(shapes.rotations).turned
+    bbox, lowest = document.annotations.bbox, threshold
+    if len(turned):
+        bbox, lowest = bbox.copy(), _OF_BOUNDS * threshold
+        bbox[turned] = from_corners(rotated_boxes.bounds(numbers))
+    distinct = layout.first_equal([kind, document.once(shapes.equal_boxes)[1]])
     columns, authors = document.annotations, document.once(authorship)
     # The group of each annotation is its image and annotator.
     group = document.image * (len(authors.names) + 1) + 1 + authors.author
@@ -114,28 +113,27 @@ def _earlier(document: Document, threshold: float) -> dict[bool, IndexArray]:
     # Boxes without a name may be by two annotators, and those in another layout overlap by chance.
     left_out = (authors.author < 0) & shared[document.image]
     left_out |= (columns.iscrowd == 1) | (document.once(_repeats) >= 0)
-    left_out |= ~columns.named("category_id") | document.once(layout.in_other_layout)
+    left_out |= ~columns.named("category_id") | document.once(shapes.box_facts).in_other
     group = np.where(left_out | (document.image < 0), -1, group)
     parts = overlapping(bbox, group, distinct, lowest)
     pairs = np.concatenate([np.zeros((2, 0), np.int64), *parts], axis=1)
     if lowest < threshold:
-        # Rotated boxes that cross each other may have equal bounds.
         pairs = pairs[:, shapes.box_iou(document, *pairs) >= threshold]
     left, right = pairs[:, ~(shapes.outline_iou(document, *pairs) < threshold)]
     alike = kind[left] == kind[right]
     np.minimum.at(found[True], right[alike], left[alike])
     if (origin := document.reading.origin) is not None:
         # Some tools allow several labels of one region.
-        regions, rows = np.arange(none), document.once(shapes.in_equal_boxes)
+        regions, rows = np.arange(none), document.once(shapes.equal_boxes)[0]
         regions[rows] = origin.regions_of(rows)
         alike |= regions[left] == regions[right]
     np.minimum.at(found[False], right[~alike], left[~alike])
     return {same: np.where(first == none, -1, first) for same, first in found.items()}
 
 
-def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:
-    """Return an example of annotations of (image, track, category)."""
-    return {
+# Examples of annotations of (image, track, category).
+_TWO_CATEGORIES, _TWO_TRACKS, _TWICE, _ONCE = (
+    {
         "images": [{}, {}, {}],
         "categories": [{}, {}],
         "annotations": [
@@ -143,9 +141,12 @@ def _video_of(*places: tuple[int, int, int]) -> dict[str, Any]:
              "bbox": [10 + 9 * number, 10 + 5 * number, 20, 30]}
             for number, (image, track, category) in enumerate(places)
         ],
-    }  # fmt: skip
-
-
+    }
+    for places in (
+        ((1, 7, 1), (2, 7, 1), (3, 7, 2)), ((1, 7, 1), (2, 7, 1), (3, 8, 2)),
+        ((1, 7, 1), (1, 7, 1), (2, 7, 1)), ((1, 7, 1), (1, 8, 1), (2, 7, 1)),
+    )
+)  # fmt: skip
 _OF_ONE_SIZE = [{"bbox": [place, place, 20 + place % 3, 30]} for place in range(20)]
 _ONE_EACH = [{"image_id": place + 1} for place in range(8)]
 _MORE = [{"bbox": [5 * place, 40, 4, 30]} for place in range(15)]
@@ -213,7 +214,7 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Chec
         what = f"which is {kinds[0]} and not {kinds[1]}"
         what = f"of the same category {kinds[0]}" if same else what
         other = shortened(document.ids(first).get("annotation"))
-        return f"bbox has an IoU of {figure(iou, 3)} with annotation {other}, {what}"
+        return f"bbox has an IoU of {shapes.figure(iou, 3)} with annotation {other}, {what}"
 
     yield Rows(
         earlier >= 0, says, "annotations/bbox", f"less than {least:g} for one annotator",
@@ -271,7 +272,7 @@ def _balance(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
 )
 def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
-    rows = np.flatnonzero(layout.plain_boxes(document) & (document.category >= 0))
+    rows = np.flatnonzero(document.once(shapes.box_facts).plain & (document.category >= 0))
     bbox = document.annotations.bbox
     category = document.category[rows]
     enough = np.bincount(category, minlength=1)[category] >= _ENOUGH
@@ -283,8 +284,9 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
     def says(place: int) -> str:
         width, height = bbox[rows[place], 2:]
         name = _category(document, int(category[place]))
-        usual = f"the median area of boxes of {name} is {figure(np.exp(middle[place]))} px²"
-        own = f"{figure(width)} × {figure(height)} px, {figure(width * height)} px²"
+        usual = f"the median area of boxes of {name} is {shapes.figure(np.exp(middle[place]))} px²"
+        sides = map(shapes.figure, (width, height, width * height))
+        own = "{} × {} px, {} px²".format(*sides)
         return f"bbox is {own}; {usual}"
 
     yield Rows(np.abs(score) > _FAR, says, "annotations/bbox", owner=rows)
@@ -360,8 +362,8 @@ RULES = (
         breaks="Trackers learn that an object becomes another one.",
         explanation="""Some annotations of a track have another category than most. Give all the
             same category, or split the track.""",
-        bad=_video_of((1, 7, 1), (2, 7, 1), (3, 7, 2)),
-        good=_video_of((1, 7, 1), (2, 7, 1), (3, 8, 2)),
+        bad=_TWO_CATEGORIES,
+        good=_TWO_TRACKS,
     )(partial(_in_tracks, is_category=True)),
     rule(
         "D002 warning: object annotated twice by one annotator",
@@ -389,7 +391,7 @@ RULES = (
         breaks="Evaluation of tracking counts a false positive and a switch of identities.",
         explanation="""Two annotations of one image by the same annotator belong to the same track,
             which is one object. Give them different tracks, or delete one.""",
-        bad=_video_of((1, 7, 1), (1, 7, 1), (2, 7, 1)),
-        good=_video_of((1, 7, 1), (1, 8, 1), (2, 7, 1)),
+        bad=_TWICE,
+        good=_ONCE,
     )(partial(_in_tracks, is_category=False)),
 )

@@ -16,14 +16,14 @@ from bboxqa.core.arrays import (
     IntArray,
     find,
     remembered,
-    run_starts,
     sum_by,
 )
 from bboxqa.formats.column_builder import ColumnsBuilder, are_of_cvat
-from bboxqa.formats.columns import Columns, Form, Kind
+from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.raw_values import MISSING, kinds_of
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
+from bboxqa.rules.layout import has_rings, outline_bounds
 
 if TYPE_CHECKING:
     from bboxqa.formats.positions import Locator
@@ -62,16 +62,9 @@ class Records:
     def texts(self, key: str) -> list[str]:
         """Return the texts of a key, (I,); "" where the value is not text, or blank."""
         if key not in self._texts:
-            raw = (self.get(row, key) for row in range(len(self)))
-            sound = (text if isinstance(text, str) and text.strip() else "" for text in raw)
-            self._texts[key] = list(sound)
+            raw = (v.get(key) if isinstance(v, dict) else None for v in self.values)
+            self._texts[key] = [v if isinstance(v, str) and v.strip() else "" for v in raw]
         return self._texts[key]
-
-    def numbers(self, key: str) -> FloatArray:
-        """Return the values of a key, (I,) float64; NaN where the value is not a finite number."""
-        raw = [self.get(row, key) for row in range(len(self))]
-        sound = [v if type(v) in (int, float) and abs(v) < 1e18 else np.nan for v in raw]
-        return np.array(sound, np.float64)
 
     def find(self, ids: IndexArray) -> IndexArray:
         """Return the row of the first record with each id, (N,) int64; -1 for none."""
@@ -136,6 +129,11 @@ class Document:
         category = self.categories.find(columns.category_id)
         self.category: IndexArray = np.where(columns.named("category_id"), category, -1)
         """(N,) int64. The category of each annotation, as a row of `categories`; -1 for none."""
+        self.references = {
+            "image_id": (self.images, columns.image_id, self.image),
+            "category_id": (self.categories, columns.category_id, self.category),
+        }
+        """The records that keys of annotations refer to, the ids as integers, and the rows."""
         self.is_object: BoolArray = columns.record == Kind.DICT
         """(N,) bool. Whether the record is an object with keys."""
         self.outlined: BoolArray = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
@@ -144,9 +142,24 @@ class Document:
         """(N,) bool. Whether the outline consists of rings of at least 3 points each."""
         self.has_box: BoolArray = (columns.bbox[:, 2] > 0) & (columns.bbox[:, 3] > 0)
         """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
+        objects = [value if isinstance(value, dict) else {} for value in self.images.values]
+        sides: list[list[Any]] = [[each.get("width"), each.get("height")] for each in objects]
+        known = [[v if type(v) in (int, float) and 0 < v < 1e18 else np.nan for v in each]
+                 for each in sides]  # fmt: skip
+        self.image_size: FloatArray = np.array(known, np.float64).reshape(-1, 2)
+        """(I, 2) float64. Width and height in pixels; NaN where unknown."""
+        self.size: FloatArray = np.vstack([self.image_size, [[np.nan, np.nan]]])[self.image]
+        """(N, 2) float64. Width and height of the image of each annotation; NaN where unknown."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.box_area: FloatArray = columns.bbox[:, 2] * columns.bbox[:, 3]
+            """(N,) float64. Width times height of each box in square pixels; inf if too large."""
+        self.outline_bounds: FloatArray = outline_bounds(columns, self.size)
+        """(N, 4) float64. Left, top, right and bottom of each valid outline; NaN for others."""
         keys = (key for key in ANNOTATOR_KEYS if (columns.annotator[key] >= 0).any())
         self.annotator_key: str | None = next(keys, None)
         """The key under which annotations name their annotator; None if they do not."""
+        self.annotator_at = f"annotations/{self.annotator_key or ''}".replace(".", "/")
+        """The same as a place, such as "annotations/attributes/annotator"."""
         self.annotator: IntArray = np.full(len(columns), -1, np.int32)
         """(N,) int32. The annotator of each annotation, an index into `annotator_names`; or -1."""
         if self.annotator_key is not None:
@@ -166,6 +179,12 @@ class Document:
         from bboxqa.formats.positions import Locator
 
         return Locator(self.reading)
+
+    def n_records(self, name: str) -> int:
+        """Return the length of a list."""
+        return len(
+            {"images": self.images, "categories": self.categories}.get(name, self.annotations)
+        )
 
     def complete(self, name: str) -> bool:
         """Return whether a list exists and was read to its end, so references can be checked."""
@@ -200,77 +219,23 @@ class Document:
         return value
 
     @cached_property
-    def image_size(self) -> FloatArray:
-        """(I, 2) float64. Width and height in pixels; NaN where unknown."""
-        size = np.stack([self.images.numbers("width"), self.images.numbers("height")], 1)
-        size[~(size > 0)] = np.nan
-        return size.reshape(-1, 2)
-
-    @cached_property
-    def size(self) -> FloatArray:
-        """(N, 2) float64. Width and height of the image of each annotation; NaN where unknown."""
-        return np.vstack([self.image_size, [[np.nan, np.nan]]])[self.image]
-
-    @cached_property
-    def box_area(self) -> FloatArray:
-        """(N,) float64. Width times height of each box in square pixels; inf if it overflows."""
-        return self.annotations.bbox[:, 2] * self.annotations.bbox[:, 3]
-
-    @cached_property
     def outline_area(self) -> FloatArray:
         """(N,) float64. The area of each valid outline, the sum over its rings; NaN for others."""
-        columns, rings, offsets = (
-            self.annotations,
-            self.annotations.rings,
-            self.annotations.rings.offsets,
-        )
+        columns, rings = self.annotations, self.annotations.rings
+        offsets = rings.offsets
         owner = np.repeat(np.arange(len(rings.row)), np.diff(offsets))
-        # Relative to the first vertex, since far from the origin products lose significant digits.
-        with np.errstate(over="ignore", invalid="ignore"):
-            x, y = (axis - axis[offsets[owner]] for axis in np.ascontiguousarray(rings.xy.T))
-            cross = x * following(y, offsets) - following(x, offsets) * y
-        area = sum_by(rings.row, np.abs(sum_by(owner, cross, len(rings.row)) / 2), len(columns))
+        area = np.full(len(columns), np.nan)
+        if len(rings.row):
+            # Relative to the first vertex, as products of large numbers lose significant digits.
+            with np.errstate(over="ignore", invalid="ignore"):
+                x, y = (axis - axis[offsets[owner]] for axis in np.ascontiguousarray(rings.xy.T))
+                cross = x * following(y, offsets) - following(x, offsets) * y
+            of_ring = np.abs(sum_by(owner, cross, len(rings.row)) / 2)
+            area = sum_by(rings.row, of_ring, len(columns))
         area[~self.has_rings] = np.nan
         sound = columns.rles.problem == 0
         area[columns.rles.row[sound]] = columns.rles.area[sound]
         return area
-
-    @cached_property
-    def outline_bounds(self) -> FloatArray:
-        """(N, 4) float64. Left, top, right and bottom of each valid outline; NaN for others."""
-        return outline_bounds(self.annotations, self.size)
-
-
-def has_rings(columns: Columns) -> BoolArray:
-    """Return which outlines consist of rings of at least 3 points each, (N,) bool."""
-    rings = columns.rings
-    sound: BoolArray = columns.form == Form.RINGS
-    bad = (rings.n_numbers < 6) | (rings.n_numbers % 2 == 1)
-    sound[rings.row[bad]] = False
-    return sound
-
-
-def outline_bounds(columns: Columns, size: FloatArray) -> FloatArray:
-    """Return left, top, right and bottom of each outline of valid size, (N, 4); NaN for others."""
-    rings, bounds = columns.rings, np.full((len(columns), 4), np.nan)
-    filled = np.flatnonzero(np.diff(rings.offsets))
-    if len(filled):
-        starts = filled[run_starts(rings.row[filled])]
-        rows, vertices = rings.row[starts], rings.offsets[starts]
-        bounds[rows, :2] = np.minimum.reduceat(rings.xy, vertices)
-        bounds[rows, 2:] = np.maximum.reduceat(rings.xy, vertices)
-    bounds[~has_rings(columns)] = np.nan
-    rles = columns.rles
-    of_mask = size[rles.row][:, ::-1]
-    fits = np.isnan(of_mask).any(axis=1) | (rles.size == of_mask).all(axis=1)
-    bounds[rles.row[fits]] = rles.bounds[fits]
-    return bounds
-
-
-def n_records(document: Document, name: str) -> int:
-    """Return the length of a list of a document."""
-    lists = {"images": document.images, "categories": document.categories}
-    return len(lists.get(name, document.annotations))
 
 
 # Number of records to examine.

@@ -15,8 +15,8 @@ from bboxqa.formats.records import id_number
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout
-from bboxqa.rules.base import Checked, Rows, Rule, ids_of, record_edit, rule, summary, value_at
-from bboxqa.rules.document import Document, Records, kind_of
+from bboxqa.rules.base import Checked, Rows, ids_of, record_edit, rule, summary, value_at
+from bboxqa.rules.document import Document, kind_of
 
 _LISTS = {"image_id": "images", "category_id": "categories"}
 _LARGEST = 2**63 - 1
@@ -55,13 +55,6 @@ def _is_unique(ids: IndexArray, whole: BoolArray) -> BoolArray:
     return whole & single
 
 
-def _referred(document: Document, key: str) -> tuple[Records, IndexArray, IndexArray]:
-    """Return the records that a key refers to, the references as integers, and their rows."""
-    if key == "image_id":
-        return document.images, document.annotations.image_id, document.image
-    return document.categories, document.annotations.category_id, document.category
-
-
 _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
 
 
@@ -87,7 +80,7 @@ def _id_types(document: Document, _settings: ValidateSettings) -> Checked:
             fixable = _is_unique(ids, whole) & (kind != Kind.INT) & (new >= least)
             found.append((name, "id", odd, np.where(fixable, new, -1)))
     for key in (key for key in _LISTS if key in kind_of(document).required):
-        (records, ids, target), kind = _referred(document, key), columns.kind[key]
+        (records, ids, target), kind = document.references[key], columns.kind[key]
         odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & columns.whole[key])
         odd &= (key != "image_id") | (document.once(_named_images) < 0)
         if odd.any():
@@ -113,13 +106,15 @@ def _new_id(document: Document, name: str, key: str, new: IndexArray, row: int) 
 
 
 def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Checked:
-    """I001 and I002: records that repeat the id of an earlier one of their list."""
+    """I001 to I003: records that repeat the id of an earlier one, or have the id 0."""
     columns, images = document.annotations, document.images
     are_images = name == "images"
     ids, named = (images.id, images.named) if are_images else (columns.id, columns.named("id"))
-    first = _first_rows(ids, named)
+    first, zero = _first_rows(ids, named), columns.whole["id"] & (columns.id == 0)
     rows = np.flatnonzero((first >= 0) & (first != np.arange(len(first))))
-    new = _new_ids(document) if len(rows) and not are_images else np.zeros_like(ids)
+    needs_new = not are_images and (len(rows) > 0 or zero.any())
+    new = _new_ids(document) if needs_new else np.zeros_like(ids)
+    to_new, code = (lambda row: int(new[row]) or None), "I002" if are_images else "I001"
 
     def value(row: int) -> Any:
         return ids_of(document, name, row).get("image" if are_images else "annotation")
@@ -129,29 +124,18 @@ def _repeated(name: str, document: Document, _settings: ValidateSettings) -> Che
         return f"id {shortened(value(row))} is already used by {earlier}; expected a unique id"
 
     yield Rows(
-        rows, says, f"{name}/id", found=value, new=lambda row: int(new[row]) or None, few=1,
+        rows, says, f"{name}/id", found=value, new=to_new, few=1, code=code,
         mark=lambda row: shortened(value(row)),
         summary="{share} have the id of an earlier one; expected unique ids",
     )  # fmt: skip
-
-
-@rule(
-    "I003 warning, safe fix: annotation id is 0",
-    breaks="COCOeval treats the id 0 as no match: a correct detection counts as false.",
-    explanation="""Annotation ids have to start at 1. The fix gives this annotation a new id above
-        all others.""",
-    bad={"annotations": [{"id": 0}]},
-    good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
-)
-def _zero(document: Document, _settings: ValidateSettings) -> Checked:
-    columns = document.annotations
-    where = columns.whole["id"] & (columns.id == 0)
-    new = _new_ids(document) if where.any() else columns.id
     why = "which COCOeval treats as no match"
     yield Rows(
-        where, f"annotation id is 0, {why}", "annotations/id", "1 or more", few=1,
-        new=lambda row: int(new[row]) or None, summary=f"id of {{share}} is 0, {why}",
+        [] if are_images else zero, f"annotation id is 0, {why}", "annotations/id", "1 or more",
+        few=1, new=to_new, summary=f"id of {{share}} is 0, {why}", code="I003",
     )  # fmt: skip
+
+
+_of_annotations = partial(_repeated, "annotations")
 
 
 @rule(
@@ -173,7 +157,7 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Checked:
         summary="image_id of {share} is the name of an image",
     )  # fmt: skip
     for key in (key for key in _LISTS if key in kind_of(document).required):
-        (records, ids, target), name = _referred(document, key), _LISTS[key]
+        (records, ids, target), name = document.references[key], _LISTS[key]
         missing = columns.named(key) & (target < 0) & ((key != "image_id") | (of < 0))
         rows = np.flatnonzero(missing)
         if not document.complete(name) or not len(rows):
@@ -272,7 +256,7 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Checked:
         yield summary(message, "images", rows, severity=severity)
 
 
-RULES: tuple[Rule, ...] = (
+RULES = (
     rule(
         "I001 error, safe fix: annotation id used twice",
         breaks="pycocotools returns the last annotation with the id instead of the others.",
@@ -281,7 +265,7 @@ RULES: tuple[Rule, ...] = (
         bad={"annotations": _TWO_BOXES},
         good={"annotations": [{}, {**_TWO_BOXES[1], "id": 2}]},
         requires=("D001",),
-    )(partial(_repeated, "annotations")),
+    )(_of_annotations),
     rule(
         "I002 error: image id used twice",
         breaks="Annotations of all images with the id are drawn and evaluated on the last.",
@@ -290,4 +274,12 @@ RULES: tuple[Rule, ...] = (
         bad={"images": [{}, {"id": 1}]},
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
     )(partial(_repeated, "images")),
+    rule(
+        "I003 warning, safe fix: annotation id is 0",
+        breaks="COCOeval treats the id 0 as no match: a correct detection counts as false.",
+        explanation="""Annotation ids have to start at 1. The fix gives this annotation a new id
+            above all others.""",
+        bad={"annotations": [{"id": 0}]},
+        good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
+    )(_of_annotations),
 )

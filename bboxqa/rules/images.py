@@ -23,31 +23,18 @@ from bboxqa.rules.people import authorship
 if TYPE_CHECKING:
     from bboxqa.rules.pictures import ImageFolder
 
-_BACKSLASHES = "a path with backslashes"
-
-
-def _files(document: Document) -> tuple[list[str], "ImageFolder"]:
-    """Return the names of the images, and their files, without which these rules do not run."""
-    return document.images.texts("file_name"), cast("ImageFolder", document.disk)
+_BACKSLASHES, _AT = "a path with backslashes", "images/file_name"
 
 
 def _one(name: str, size: tuple[int, int] = (100, 80)) -> dict[str, list[dict[str, object]]]:
     return {"images": [{"file_name": name, "width": size[0], "height": size[1]}]}
 
 
-@rule(
-    "M001 error, unsafe fix: image file missing",
-    breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
-    explanation="""No file in the image folders, or next to the COCO file in one of them, has that
-        name. Nothing outside of the folders is opened. The unsafe fix writes the only name that
-        differs in folder, case, slashes or Unicode form alone, if no other record may mean it.""",
-    bad=_one("C:\\photos\\A.JPG"),
-    good=_one("photos/a.jpg"),
-)
-def _missing(document: Document, _settings: ValidateSettings) -> Checked:
-    names, disk = _files(document)
+def _on_disk(document: Document, _settings: ValidateSettings) -> Checked:
+    """M001, M002, M007 and M009: files that are missing, broken, not named, or in a file twice."""
     from bboxqa.rules.pictures import ImageState
 
+    names, disk = document.images.texts("file_name"), cast("ImageFolder", document.disk)
     lost = np.isin(disk.state, (ImageState.MISSING, ImageState.OUTSIDE))
     # A file that another record has, or may mean as well, is uncertain.
     meant = {*zip(names, disk.suggestions, strict=True)}
@@ -55,88 +42,73 @@ def _missing(document: Document, _settings: ValidateSettings) -> Checked:
     new = {row: near[0] for row, near in enumerate(disk.suggestions)
            if len(near) == 1 == owners[near[0]]}  # fmt: skip
     has_new = np.isin(np.arange(len(names)), [*new])
+    first = first_rows(each.digest or None if not each.problem else None for each in disk.contents)
 
-    def says(row: int) -> str:
+    def is_lost(row: int) -> str:
         near = " or ".join(map(shortened, disk.suggestions[row]))
         hint = f"did you mean {near}?" if near else "--images can name more"
         what = "outside" if disk.state.item(row) == ImageState.OUTSIDE else "not in"
         return f"image file {shortened(names[row])} is {what} the image folders; {hint}"
 
-    for where in (lost & has_new, lost & ~has_new):
-        yield Rows(where, says, "images/file_name", new=new.get)
-
-
-@rule(
-    "M002 error: image file that cannot be decoded",
-    breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
-    explanation="""The file is empty, truncated, not an image, or has more than a gigapixel. Copy or
-        download it again. Of images above 89 megapixels, only the header is read.""",
-    bad=_one("half-downloaded.jpg"),
-    good=_one("whole.jpg"),
-)
-def _undecodable(document: Document, _settings: ValidateSettings) -> Checked:
-    names, disk = _files(document)
-
-    def says(row: int) -> str:
+    def is_broken(row: int) -> str:
         what = "is truncated" if disk.contents[row].truncated else "cannot be decoded"
         return f"image file {shortened(names[row])} {what}: {disk.contents[row].problem}"
 
-    unreadable = [row for row, content in enumerate(disk.contents) if content.problem]
-    yield Rows(unreadable, says, "images/file_name", apart=True)
+    def is_repeated(row: int) -> str:
+        is_same = disk.places[row].file == disk.places[first[row]].file
+        how = "is the same file as" if is_same else "has the bytes of"
+        return f"image {shortened(names[row])} {how} {shortened(names[first[row]])}"
 
-
-@rule(
-    "M007 info: image file without a record",
-    breaks="It goes unnoticed that images are not annotated yet, or were not exported.",
-    explanation="""No image record names these files of the image folder. That is right for other
-        splits in the same folder; otherwise check that the export is complete.""",
-    bad=_one("a.jpg"),
-    good={
-        "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
-        "annotations": [{}, {"image_id": 2}],
-    },
-)
-def _unnamed(document: Document, _settings: ValidateSettings) -> Checked:
-    _, disk = _files(document)
+    for where in (lost & has_new, lost & ~has_new):
+        yield Rows(where, is_lost, _AT, new=new.get, code="M001")
+    broken = [row for row, content in enumerate(disk.contents) if content.problem]
+    yield Rows(broken, is_broken, _AT, apart=True, code="M002")
     if disk.unnamed and document.complete("images"):
         n, expected = len(disk.unnamed), "a record for each image file"
         what = f"{count(n, 'image file')} in the image folder without an image record, such as "
         what += ", ".join(map(shortened, disk.unnamed[:3]))
-        yield Defect(what, pointer_to("images"), None, [*disk.unnamed], expected, count=n)
+        at, found = pointer_to("images"), [*disk.unnamed]
+        yield Defect(what, at, found=found, expected=expected, count=n, code="M007")
+    yield Rows(
+        [row for row, at in enumerate(first.tolist()) if at >= 0 and names[at] != names[row]],
+        is_repeated, "images", "each image once", names.__getitem__, code="M009",
+        mark=lambda row: " ".join(sorted((names[row], names[first[row]]))),
+    )  # fmt: skip
 
 
-def _other_size(document: Document, _settings: ValidateSettings, *, are_swapped: bool) -> Checked:
+def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
     """M003 and M004: sizes that differ from the image files, or are swapped compared with these."""
-    names, disk = _files(document)
-    size, fits = document.image_size, document.once(_fits)
-    differs = (disk.shown[:, 0] > 0) & ~np.isnan(size).any(1) & (size != disk.shown).any(1)
-    swapped = (size == disk.shown[:, ::-1]).all(1)
+    names, disk = document.images.texts("file_name"), cast("ImageFolder", document.disk)
+    size, shown = document.image_size, disk.shown
+    stored = np.array([each.stored for each in disk.contents]).reshape(-1, 2)
+    differs = (shown[:, 0] > 0) & ~np.isnan(size).any(1) & (size != shown).any(1)
+    swapped = (size == shown[:, ::-1]).all(1)
 
     def says(row: int) -> str:
-        given, shown = (f"{width:g} x {height:g}" for width, height in (size[row], disk.shown[row]))
-        why = ", with width and height swapped" if are_swapped else ""
-        if are_swapped and tuple(size[row]) == disk.contents[row].stored:
+        given, wanted = (f"{width:g} x {height:g}" for width, height in (size[row], shown[row]))
+        why = ", with width and height swapped" if swapped[row] else ""
+        if swapped[row] and (size[row] == stored[row]).all():
             why = ", the size before the EXIF orientation is applied"
-        return f"size is {given}{why}; expected {shown}, the size of {shortened(names[row])}"
+        return f"size is {given}{why}; expected {wanted}, the size of {shortened(names[row])}"
 
     def edits(row: int) -> Iterator[Edit]:
-        new = disk.shown[row].tolist()
+        new = shown[row].tolist() if document.once(_fits)[row] else size[row].tolist()
         for key, value, old in zip(("width", "height"), new, size[row].tolist(), strict=True):
-            if fits[row] and value != old:
+            if value != old:
                 yield from record_edit("images", row, key, value=value)
 
-    where = differs & (swapped == are_swapped)
-    yield Rows(where, says, "images", found=lambda row: size[row].tolist(), edits=edits)
-    if not are_swapped:
-        stored = np.array([each.stored for each in disk.contents]).reshape(-1, 2)
-        turned = (size == disk.shown).all(1) & (stored != disk.shown).any(1)
-        what = "size is that after the EXIF orientation, which not all tools apply"
-        yield Rows(turned, what, "images", "an image without it", severity=Severity.INFO)
+    for where, code in ((differs & ~swapped, "M003"), (differs & swapped, "M004")):
+        found = lambda row: size[row].tolist()  # noqa: E731
+        yield Rows(where, says, "images", found=found, edits=edits, code=code)
+    turned = (size == shown).all(1) & (stored != shown).any(1)
+    what = "size is that after the EXIF orientation, which not all tools apply"
+    mild, expected = Severity.INFO, "an image without it"
+    yield Rows(turned, what, "images", expected, severity=mild, code="M003")
 
 
 def _fits(document: Document) -> BoolArray:
     """Return the images whose annotations all fit into the size of the file, (I,) bool."""
-    shown, columns = _files(document)[1].shown, document.annotations
+    shown, columns = cast("ImageFolder", document.disk).shown, document.annotations
     extent = np.zeros(shown.shape)
     far_corner = columns.bbox[:, :2] + columns.bbox[:, 2:]
     for corner in (far_corner, document.outline_bounds[:, 2:]):
@@ -149,15 +121,8 @@ def _fits(document: Document) -> BoolArray:
     return fits
 
 
-@rule(
-    "M005 warning, unsafe fix: file name is not a plain path",
-    breaks="The images are found on one computer only.",
-    explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes. Write
-        paths relative to the image folder. The unsafe fix replaces backslashes by slashes.""",
-    bad=_one("photos\\a.jpg"),
-    good=_one("photos/a..b.jpg"),
-)
-def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Checked:
+def _file_names(document: Document, _settings: ValidateSettings) -> Checked:
+    """M005 and M006: names that are no plain paths, and names that look like another one."""
     names, odd = document.images.texts("file_name"), dict[int, str]()
     slashed = [name.replace("\\", "/") for name in names]
     for row, name in enumerate(names):
@@ -177,58 +142,17 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Chec
 
     says = lambda row: f"file name {shortened(names[row])} is {odd[row]}"  # noqa: E731
     expected = "a path below the folder of the images, with slashes"
-    yield Rows([*odd], says, "images/file_name", expected, new=new)
-
-
-@rule(
-    "M006 warning: file names that differ only in case or Unicode form",
-    breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
-    explanation="""Two file names differ only in case, slashes, or the Unicode form of their
-        letters. Rename one of the files, and its record.""",
-    bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
-    good={
-        "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
-        "annotations": [{}, {"image_id": 2}],
-    },
-    requires=("M009",),
-)
-def _nearly_same(document: Document, _settings: ValidateSettings) -> Checked:
-    names = document.images.texts("file_name")
+    yield Rows([*odd], says, _AT, expected, new=new, code="M005")
     plain = [normalised_name(name) for name in names]
     other = first_rows(each or row for row, each in enumerate(plain)).tolist()
 
-    def says(row: int) -> str:
+    def resembles(row: int) -> str:
         name, earlier = shortened(names[row]), shortened(names[other[row]])
         return f"file name {name} differs only in case, slashes or Unicode form from {earlier}"
 
     same = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
-    expected = "names that differ on every system"
-    yield Rows(same, says, "images/file_name", expected, mark=plain.__getitem__)
-
-
-@rule(
-    "M009 warning: image twice in one file",
-    breaks="The image weighs twice, and a random split puts one into each part.",
-    explanation="""Two records with different names have image files with equal bytes, or refer to
-        the same file, as in the example. Remove one record and move its annotations.""",
-    bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
-    good=_one("a.jpg"),
-)
-def _twice(document: Document, _settings: ValidateSettings) -> Checked:
-    names, disk = _files(document)
-    first = first_rows(each.digest or None if not each.problem else None for each in disk.contents)
-    repeated = [row for row, at in enumerate(first.tolist()) if at >= 0 and names[at] != names[row]]
-
-    def says(row: int) -> str:
-        other = first[row]
-        is_same = disk.places[row].file == disk.places[other].file
-        how = "is the same file as" if is_same else "has the bytes of"
-        return f"image {shortened(names[row])} {how} {shortened(names[other])}"
-
-    yield Rows(
-        repeated, says, "images", "each image once", names.__getitem__,
-        mark=lambda row: " ".join(sorted((names[row], names[first[row]]))),
-    )  # fmt: skip
+    expected, mark = "names that differ on every system", plain.__getitem__
+    yield Rows(same, resembles, _AT, expected, mark=mark, code="M006")
 
 
 # More images than this are one finding.
@@ -322,6 +246,43 @@ def _of_twins(
 
 RULES = (
     rule(
+        "M001 error, unsafe fix: image file missing",
+        breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
+        explanation="""No file in the image folders, or next to the COCO file in one of them, has
+            that name. Nothing outside of the folders is opened. The unsafe fix writes the only name
+            that differs in folder, case, slashes or Unicode form alone, if no other record may mean
+            it.""",
+        bad=_one("C:\\photos\\A.JPG"),
+        good=_one("photos/a.jpg"),
+    )(_on_disk),
+    rule(
+        "M002 error: image file that cannot be decoded",
+        breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
+        explanation="""The file is empty, truncated, not an image, or has more than a gigapixel.
+            Copy or download it again. Of images above 89 megapixels, only the header is read.""",
+        bad=_one("half-downloaded.jpg"),
+        good=_one("whole.jpg"),
+    )(_on_disk),
+    rule(
+        "M007 info: image file without a record",
+        breaks="It goes unnoticed that images are not annotated yet, or were not exported.",
+        explanation="""No image record names these files of the image folder. That is right for
+            other splits in the same folder; otherwise check that the export is complete.""",
+        bad=_one("a.jpg"),
+        good={
+            "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
+            "annotations": [{}, {"image_id": 2}],
+        },
+    )(_on_disk),
+    rule(
+        "M009 warning: image twice in one file",
+        breaks="The image weighs twice, and a random split puts one into each part.",
+        explanation="""Two records with different names have image files with equal bytes, or refer
+            to the same file, as in the example. Remove one record and move its annotations.""",
+        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
+        good=_one("a.jpg"),
+    )(_on_disk),
+    rule(
         "M003 error, unsafe fix: size differs from the size of the image file",
         breaks="Boxes are misplaced, and masks differ in size from the image.",
         explanation="""Width and height differ from the file with its EXIF orientation applied. The
@@ -330,7 +291,7 @@ RULES = (
             it is an info finding: tools that ignore it turn the image under its boxes.""",
         bad=_one("of-640-x-480.jpg", (1280, 960)),
         good=_one("of-640-x-480.jpg", (640, 480)),
-    )(partial(_other_size, are_swapped=False)),
+    )(_sizes),
     rule(
         "M004 error, unsafe fix: width and height swapped compared with the image file",
         breaks="""Of OpenCV and Pillow, only one applies the EXIF orientation: one misplaces all
@@ -339,7 +300,28 @@ RULES = (
             them if all annotations then fit; make sure that they were drawn upright.""",
         bad=_one("upright.jpg", (4032, 3024)),
         good=_one("upright.jpg", (3024, 4032)),
-    )(partial(_other_size, are_swapped=True)),
+    )(_sizes),
+    rule(
+        "M005 warning, unsafe fix: file name is not a plain path",
+        breaks="The images are found on one computer only.",
+        explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.
+            Write paths relative to the image folder. The unsafe fix replaces backslashes by
+            slashes.""",
+        bad=_one("photos\\a.jpg"),
+        good=_one("photos/a..b.jpg"),
+    )(_file_names),
+    rule(
+        "M006 warning: file names that differ only in case or Unicode form",
+        breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
+        explanation="""Two file names differ only in case, slashes, or the Unicode form of their
+            letters. Rename one of the files, and its record.""",
+        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
+        good={
+            "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
+            "annotations": [{}, {"image_id": 2}],
+        },
+        requires=("M009",),
+    )(_file_names),
     rule(
         "M008 warning: image in several files",
         breaks="If the files are splits, the model is tested on images that it was trained on.",

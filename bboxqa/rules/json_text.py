@@ -8,7 +8,7 @@ from bboxqa.formats.records import LISTS
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import Checked, Defect, Rows, rule
-from bboxqa.rules.document import Document, n_records
+from bboxqa.rules.document import Document
 
 _AROUND = 40
 _ENDS = "the file ends here"
@@ -102,7 +102,7 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
 )
 def _not_finite(document: Document, _settings: ValidateSettings) -> Checked:
     in_records: dict[tuple[str, str], dict[int, tuple[str, str]]] = {}
-    sizes = {name: n_records(document, name) for name in LISTS}
+    sizes = {name: document.n_records(name) for name in LISTS}
     for pointer, found in document.reading.not_finite:
         name, row, key, *_ = *pointer_parts(pointer), "", "", ""
         # If a list is in the file twice, only the last one was read.
@@ -137,38 +137,39 @@ def _repeated(document: Document, _settings: ValidateSettings) -> Checked:
         yield Defect(what, pointer + pointer_to(key), found=key, expected="each key once")
 
 
-@rule(
-    "F006 error: top level is neither an object nor a list of results",
-    breaks="pycocotools stops: 'annotation file format … not supported'.",
-    explanation="""A COCO file is an object with the lists images, annotations and categories, or a
-        list of results of a detector (image_id, category_id, bbox, score).""",
-    bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]',
-    good=_PLAIN,
-)
-def _not_object(document: Document, _settings: ValidateSettings) -> Checked:
+def _whole(document: Document, settings: ValidateSettings) -> Checked:
+    """F006 and F007: files whose top level is no object, and large ones."""
     reading = document.reading
     is_list = isinstance(reading.top, list)
-    if isinstance(reading.top, dict) or (reading.stopped and not is_list):
-        return
-    what = "a list" if is_list else shortened(reading.top)
-    expected = "an object with images, annotations and categories"
-    if is_list:
-        expected += ", results with image_id and score, or rows of a table (--columns image=NAME,"
-        expected += "x=NAME,…)"
-    yield Defect(f"top level is {what}; expected {expected}", expected=expected)
-
-
-@rule(
-    "F007 info: file is large",
-    breaks="Loaders that hold the file as Python objects can run out of memory.",
-    explanation="""The file is larger than `large_file_mb`. Split it, write coordinates with fewer
-        digits, or store masks as compressed run lengths.""",
-    bad={"info": {"description": "what is large, the settings say"}},
-    good=_PLAIN,
-)
-def _large(document: Document, settings: ValidateSettings) -> Checked:
-    megabytes = document.reading.size / 1e6
-    if megabytes > settings.large_file_mb:
+    if is_list or not (isinstance(reading.top, dict) or reading.stopped):
+        what = "a list" if is_list else shortened(reading.top)
+        expected = "an object with images, annotations and categories"
+        if is_list:
+            expected += ", results with image_id and score, or rows of a table (--columns "
+            expected += "image=NAME,x=NAME,…)"
+        what = f"top level is {what}; expected {expected}"
+        yield Defect(what, expected=expected, code="F006")
+    if (megabytes := reading.size / 1e6) > settings.large_file_mb:
         what = f"the file has {megabytes:,.0f} MB, more than {settings.large_file_mb:,.0f}; "
         what += "most loaders need several times as much memory"
-        yield Defect(what, found=document.reading.size)
+        yield Defect(what, found=reading.size, code="F007")
+
+
+RULES = (
+    rule(
+        "F006 error: top level is neither an object nor a list of results",
+        breaks="pycocotools stops: 'annotation file format … not supported'.",
+        explanation="""A COCO file is an object with the lists images, annotations and categories,
+            or a list of results of a detector (image_id, category_id, bbox, score).""",
+        bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]',
+        good=_PLAIN,
+    )(_whole),
+    rule(
+        "F007 info: file is large",
+        breaks="Loaders that hold the file as Python objects can run out of memory.",
+        explanation="""The file is larger than `large_file_mb`. Split it, write coordinates with
+            fewer digits, or store masks as compressed run lengths.""",
+        bad={"info": {"description": "what is large, the settings say"}},
+        good=_PLAIN,
+    )(_whole),
+)

@@ -16,11 +16,11 @@ from bboxqa.core.arrays import (
     IntArray,
     distinct,
     median,
+    run_starts,
 )
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Columns, Form
 from bboxqa.geometry.boxes import bbox_iou, corners
-from bboxqa.rules.document import Document, outline_bounds
 
 # How far hand-drawn boxes may extend beyond their image, as a share of its side.
 _PART_OF_SIDE = 0.02
@@ -50,16 +50,10 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
     """(N, 4) float64. Left, top, right and bottom of each outline."""
 
     @property
-    def has_box(self) -> BoolArray:
-        """(N,) bool. Whether the box is four finite numbers with width and height above 0."""
+    def sized(self) -> BoolArray:
+        """(N,) bool. Whether the box has width and height above 0, and its image a known size."""
         sound: BoolArray = (self.bbox[:, 2] > 0) & (self.bbox[:, 3] > 0)
-        return sound
-
-
-def boxes_of(document: Document) -> Boxes:
-    """Return the boxes of a document."""
-    images = document.size, document.image, len(document.images)
-    return boxes_in(document.annotations, images, document.annotator)
+        return sound & ~np.isnan(self.size[:, 0] + self.size[:, 1])
 
 
 def boxes_in(columns: Columns, images: ImagesOfBoxes, author: IntArray) -> Boxes:
@@ -70,10 +64,30 @@ def boxes_in(columns: Columns, images: ImagesOfBoxes, author: IntArray) -> Boxes
     return Boxes(columns.bbox, *images, author, columns.annotator_names, area, bounds)
 
 
-def sized_boxes(boxes: Boxes | Document) -> BoolArray:
-    """Return which annotations have a box and an image of known size, (N,) bool."""
-    known: BoolArray = boxes.has_box & ~np.isnan(boxes.size[:, 0] + boxes.size[:, 1])
-    return known
+def has_rings(columns: Columns) -> BoolArray:
+    """Return which outlines consist of rings of at least 3 points each, (N,) bool."""
+    rings = columns.rings
+    sound: BoolArray = columns.form == Form.RINGS
+    bad = (rings.n_numbers < 6) | (rings.n_numbers % 2 == 1)
+    sound[rings.row[bad]] = False
+    return sound
+
+
+def outline_bounds(columns: Columns, size: FloatArray) -> FloatArray:
+    """Return left, top, right and bottom of each outline of valid size, (N, 4); NaN for others."""
+    rings, bounds = columns.rings, np.full((len(columns), 4), np.nan)
+    filled = np.flatnonzero(np.diff(rings.offsets))
+    if len(filled):
+        starts = filled[run_starts(rings.row[filled])]
+        rows, vertices = rings.row[starts], rings.offsets[starts]
+        bounds[rows, :2] = np.minimum.reduceat(rings.xy, vertices)
+        bounds[rows, 2:] = np.maximum.reduceat(rings.xy, vertices)
+    bounds[~has_rings(columns)] = np.nan
+    rles = columns.rles
+    of_mask = size[rles.row][:, ::-1]
+    fits = np.isnan(of_mask).any(axis=1) | (rles.size == of_mask).all(axis=1)
+    bounds[rles.row[fits]] = rles.bounds[fits]
+    return bounds
 
 
 def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
@@ -147,9 +161,9 @@ class Layout(msgspec.Struct, frozen=True):
 EXPECTED_LAYOUT = "x, y, width, height in pixels"
 # A layout is proved where x, y, width, height fails for a fifth of the boxes, and only one other
 # layout holds for nearly all of them.
-_FAILING, _HOLDING = 0.2, 0.99
+FAILING, _HOLDING = 0.2, 0.99
 # Boxes without outlines have to be so many, and so many of them have to fail.
-_ENOUGH, _FEWEST_FAILING = 5, 3
+ENOUGH, FEWEST_FAILING = 5, 3
 # How far areas may differ, as a share; areas of boxes in shares are so many times the boxes.
 _SHARE, _LARGER = 0.01, 1.2
 # Boxes in percent or thousandths reach this share of the sides of their images.
@@ -186,7 +200,7 @@ class _Evidence:
         self.area = boxes.area if by_area else None
         self.by_outline = np.zeros(len(boxes.bbox), np.bool_)
         if self.area is not None:
-            known = boxes.has_box & (self.area > 0)
+            known = boxes.sized & (self.area > 0)
         else:
             known = (boxes.bbox[:, 2] != 0) & (boxes.bbox[:, 3] != 0) & ~np.isnan(boxes.bbox[:, 0])
             if boxes.bounds is not None:
@@ -201,7 +215,7 @@ class _Evidence:
         bbox = boxes.bbox.take(rows, axis=0)
         read = bbox if layout == _COCO else layout.read(bbox, size)
         # What would be shares again is not proved, and a fix would convert it again and again.
-        is_pixels = ~_are_shares(read if layout.unit else bbox, size)
+        is_pixels = ~are_shares(read if layout.unit else bbox, size)
         fits = (row_min(read[:, 2:]) > 0) & inside(read, size) & is_pixels
         if self.area is not None:
             area = self.area[rows]
@@ -234,12 +248,12 @@ class _Evidence:
         if len(found) != 1 or (found[0] == _TURNED and not by_outline.any()):
             return None
         (layout,) = found
-        is_enough = len(own) >= _ENOUGH and len(failing) >= _FEWEST_FAILING
+        is_enough = len(own) >= ENOUGH and len(failing) >= FEWEST_FAILING
         is_proof = True
         if image:
             is_exact = self.area is not None or bool(by_outline.all())
             is_plain = layout.unit <= 1 and layout.name != _CENTRE
-            is_proof = is_enough and (is_exact or (is_plain and len(failing) >= _ENOUGH))
+            is_proof = is_enough and (is_exact or (is_plain and len(failing) >= ENOUGH))
         elif layout.unit == 1 or not (is_enough or by_outline.all()):
             is_proof = layout.unit == 1
         elif layout == _TURNED:
@@ -255,16 +269,11 @@ class _Evidence:
         return layout if is_proof else None
 
 
-def _are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
+def are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
     """Return which boxes are fractions up to 1 in images of more than a few pixels, (N,) bool."""
     small: BoolArray = row_max(bbox) <= 1
     small[small] &= (bbox[small] % 1 != 0).any(axis=1)
     return small & ~(row_min(size) <= 2 * _PIXELS)
-
-
-def diagnose(document: Document) -> Diagnosis | None:
-    """Return the layout of a document's boxes; see `layout_of`."""
-    return layout_of(document.once(boxes_of))
 
 
 def layout_of(boxes: Boxes) -> Diagnosis | None:
@@ -292,9 +301,9 @@ def _of_groups(
     is_image = group is boxes.image
     rows, fails = rows[group[rows] >= 0], fails[group[fails] >= 0]
     total, n_failing = (np.bincount(group[some], minlength=n) for some in (rows, fails))
-    is_suspect = n_failing >= np.maximum(_FAILING * total, 1)
+    is_suspect = n_failing >= np.maximum(FAILING * total, 1)
     if is_image:
-        is_suspect &= (total >= _ENOUGH) & (n_failing >= _FEWEST_FAILING)
+        is_suspect &= (total >= ENOUGH) & (n_failing >= FEWEST_FAILING)
     rows = rows[is_suspect[group[rows]]]
     held = {
         layout: np.bincount(group[rows[evidence.holds(layout, rows)]], minlength=n)
@@ -343,69 +352,15 @@ def _diagnosis(evidence: _Evidence, layout: Layout, concerned: BoolArray, where:
     return Diagnosis(layout, rows, read[rows], concerned, message, is_certain)
 
 
-def in_other_layout(document: Document) -> BoolArray:
-    """Return the annotations of images whose boxes are not in COCO's layout, (N,) bool."""
-    found = document.once(diagnose)
-    return np.zeros(len(document.annotations), np.bool_) if found is None else found.concerned
-
-
-def plain_boxes(document: Document) -> BoolArray:
-    """Return the annotations with a box that is in COCO's layout as far as is known, (N,) bool."""
-    return document.has_box & ~document.once(in_other_layout)
-
-
-def lie_elsewhere(document: Document) -> bool:
-    """Return whether most boxes lie elsewhere than their outlines in every known layout."""
-    return outlines_elsewhere(document.once(boxes_of), ~document.once(in_other_layout))
-
-
 def outlines_elsewhere(boxes: Boxes, usable: BoolArray) -> bool:
     """Return whether most of the `usable` boxes, (N,) bool, lie elsewhere than their outlines."""
     if boxes.bounds is None:
         return False
     rows = np.flatnonzero(usable & ~np.isnan(boxes.bounds[:, 0]))
     rows = rows[:: max(1, len(rows) // 2000)]
-    if len(rows) < _ENOUGH:
+    if len(rows) < ENOUGH:
         return False
     return median(bbox_iou(corners(boxes.bbox[rows]), boxes.bounds[rows])) < 0.5
-
-
-def swapped_images(document: Document) -> BoolArray:
-    """Return the images whose boxes lie inside only if width and height are swapped, (I,) bool."""
-    image, n = document.image, len(document.images)
-    bbox, size = document.annotations.bbox, document.size
-    sized = plain_boxes(document) & sized_boxes(document)
-    leave, still = (sized & ~inside(bbox, each) for each in (size, size[:, ::-1]))
-    n_leave, n_still = (np.bincount(image[each], minlength=n) for each in (leave, still))
-    cured: BoolArray = (n_leave > 0) & (n_still == 0)
-    cured &= n_leave[cured].sum() >= _ENOUGH and cured.sum() >= 0.8 * (n_leave > 0).sum()
-    return cured
-
-
-def in_swapped_images(document: Document) -> BoolArray:
-    """Return the annotations of `swapped_images`, (N,) bool."""
-    return np.append(document.once(swapped_images), False)[document.image]
-
-
-def doubtful_boxes(document: Document) -> BoolArray:
-    """Return the annotations whose numbers may not be pixels of their image, (N,) bool.
-
-    Fixes neither compute numbers from them nor adapt numbers to them: boxes have another layout,
-    sizes of images are swapped, or a fifth of the boxes, of the file or of an image, lie beyond it.
-    """
-    image, n, size = document.image, len(document.images), document.size
-    bbox, swapped = document.annotations.bbox, in_swapped_images(document)
-    doubtful: BoolArray = document.once(in_other_layout) | swapped | _are_shares(bbox, size)
-    sized = sized_boxes(document) & ~doubtful
-    outside = sized & ~inside(bbox, size)
-    n_outside, n_sized = (np.bincount(image[each], minlength=n) for each in (outside, sized))
-    images = (n_outside > 0) & (n_outside >= _FAILING * n_sized)
-    if outside.sum() >= max(_ENOUGH, _FAILING * sized.sum()):
-        images[:] = True
-    elif images.sum() < _FEWEST_FAILING or n_outside[images].sum() < _ENOUGH:
-        images[:] = False
-    result: BoolArray = doubtful | np.append(images, False)[image]
-    return result
 
 
 _ENOUGH_SIZES = 3
@@ -416,7 +371,7 @@ def copies_of(boxes: Boxes, usable: BoolArray) -> tuple[IndexArray, IndexArray]:
 
     Both are (H,) int64: annotations in ascending order, and numbers of distinct image sizes.
     """
-    rows = np.flatnonzero(usable & sized_boxes(boxes))
+    rows = np.flatnonzero(usable & boxes.sized)
     first = first_equal([*boxes.bbox.take(rows, axis=0).T])
     repeated = np.bincount(first, minlength=len(rows))[first] > 1
     rows, group = rows[repeated], np.unique(first[repeated], return_inverse=True)[1]

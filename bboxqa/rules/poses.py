@@ -12,16 +12,7 @@ from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
-from bboxqa.rules.base import (
-    Checked,
-    Rows,
-    beyond_text,
-    figure,
-    found_defects,
-    rule,
-    size_text,
-    summary,
-)
+from bboxqa.rules.base import Checked, Rows, found_defects, rule, summary
 from bboxqa.rules.document import Document
 
 
@@ -39,7 +30,7 @@ def _turned(x: int) -> dict[str, Any]:
     good={"annotations": [{"bbox": [40, 50, 52, 59, 46, 67, 34, 58]}]},
 )
 def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
-    boxes = document.once(shapes.oriented_boxes)
+    boxes = document.once(shapes.rotations)
     has_eight = (document.annotations.rotations.n_numbers == 8).any()
     edges = np.roll(boxes.corners, -1, axis=1) - boxes.corners
     after = np.roll(edges, -1, axis=1)
@@ -62,7 +53,7 @@ def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("F004", "S015", "B002", "B014", "T003"),
 )
 def _beyond(document: Document, settings: ValidateSettings) -> Checked:
-    boxes, rotations = document.once(shapes.oriented_boxes), document.annotations.rotations
+    boxes, rotations = document.once(shapes.rotations), document.annotations.rotations
     corners = boxes.corners.copy()
     # Whether the first numbers are the centre or a corner is unknown, but both are in the image.
     five = rotations.row[rotations.n_numbers == 5]
@@ -75,10 +66,10 @@ def _beyond(document: Document, settings: ValidateSettings) -> Checked:
     beyond = farthest > settings.overshoot_px
 
     def says(which: int) -> str:
-        of_image = f"its image{size_text(document.size[boxes.row[which]])}"
+        of_image = shapes.image_text(document.size[boxes.row[which]])
         if is_out[which]:
             return f"the centre of the rotated box lies beyond {of_image}"
-        return f"a corner lies {figure(farthest[which])} px beyond {of_image}"
+        return f"a corner lies {shapes.figure(farthest[which])} px beyond {of_image}"
 
     for where, severity in ((beyond & is_out, Severity.WARNING), (beyond & ~is_out, None)):
         yield Rows(
@@ -97,7 +88,7 @@ def _beyond(document: Document, settings: ValidateSettings) -> Checked:
     good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
 )
 def _longer(document: Document, _settings: ValidateSettings) -> Checked:
-    if document.reading.origin is not None or not shapes.is_rotated_file(document):
+    if document.reading.origin is not None or not document.once(shapes.rotations).is_most:
         return
     rotations = document.annotations.rotations
     rows = rotations.row[rotations.n_numbers > 0]
@@ -138,7 +129,7 @@ def _keypoints(document: Document, settings: ValidateSettings) -> Checked:
     if document.reading.origin is not None:
         # Translated lists may end before the last joint; the format reports missing joints.
         misshapen &= (n > expected) & (expected >= 0)
-        yield from found_defects("K001", document, settings)
+        yield from found_defects(document, settings)
     kind, counted = columns.kind["num_keypoints"][points.row], columns.num_keypoints[points.row]
     miscounted = ~np.isin(kind, (Kind.INT, Kind.FLOAT)) | (counted != seen)
     # Points at (0, 0) that the count omits are not labelled; K003 reports them.
@@ -203,7 +194,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
     points = document.annotations.keypoints
     rows, bounds = points.row, points.bounds
     beyond = layout.overshoot(from_corners(bounds), document.size[rows])
-    plain = layout.plain_boxes(document)[rows, None]
+    plain = document.once(shapes.box_facts).plain[rows, None]
     bbox = np.where(plain, document.annotations.bbox[rows], np.nan)
     box, longer = corners(bbox), bbox[:, 2:].max(axis=1)
     from_box = np.hstack([box[:, :2] - bounds[:, :2], bounds[:, 2:] - box[:, 2:]])
@@ -213,7 +204,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
 
     def says(which: int) -> str:
         what = "bbox" if of_box[which] else "image"
-        return f"a labelled keypoint is {beyond_text(beyond[which])} of its {what}"
+        return f"a labelled keypoint is {shapes.beyond_text(beyond[which])} of its {what}"
 
     at, wrong = "annotations/keypoints", of_image | of_box
     found = lambda which: bounds[which].tolist()  # noqa: E731
@@ -229,7 +220,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
     good=_pose(52, 12, 2, 60, 20, 2),
 )
 def _skeletons(document: Document, settings: ValidateSettings) -> Checked:
-    yield from found_defects("K006", document, settings)
+    yield from found_defects(document, settings)
     wrong: dict[int, tuple[int, int]] = {}
     for row in range(len(document.categories)):
         names, edges = (document.categories.get(row, key) for key in ("keypoints", "skeleton"))

@@ -22,7 +22,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.model.table import place_in_words
 from bboxqa.rules import shapes
 from bboxqa.rules.base import MANY, Rows, Rule, rows_of
-from bboxqa.rules.document import Document, exporter, is_selected, kind_of, n_records
+from bboxqa.rules.document import Document, exporter, is_selected, kind_of
 from bboxqa.rules.registry import Rules, applicable, known_rules, selected_codes
 
 # The number of files that a note names.
@@ -56,12 +56,19 @@ def apply(
     progress: Progress | None = None,
 ) -> list[Found]:
     """Apply rules that check single files, and return what they found, including consequences."""
-    rules, result, codes = known_rules(), [], applicable(codes, document)
-    for number, code in enumerate(codes):
+    rules = {code: known_rules()[code] for code in applicable(codes, document)}
+    result: dict[str, list[Found]] = {code: [] for code in rules}
+    checks: dict[int, list[Rule]] = {}
+    for rule in rules.values():
+        checks.setdefault(id(rule.check), []).append(rule)
+    for number, (first, *others) in enumerate(checks.values()):
         if progress is not None:
-            progress("checking", number, len(codes))
-        result += [(rules[code], rows) for rows in rows_of(rules[code].check(document, settings))]
-    return result
+            progress("checking", number, len(checks))
+        for rows in rows_of(first.check(document, settings)):
+            for rule in (first, *others):
+                if rows.code in ("", rule.code):
+                    result[rule.code].append((rule, rows))
+    return [*chain.from_iterable(result.values())]
 
 
 def codes_of(document: Document, settings: ValidateSettings) -> list[str]:
@@ -139,7 +146,7 @@ def grouped(document: Document, rule: Rule, rows: Rows) -> list[Rows]:
     """
     if rows.apart or not rows.name:
         return [rows]
-    total, are_files = rows.total or n_records(document, rows.name), rule.scope == "images"
+    total, are_files = rows.total or document.n_records(rows.name), rule.scope == "images"
     # A record with several wrong rings counts once.
     n_rows = len(distinct(rows.rows))
     is_most = n_rows > rows.few and 2 * n_rows > total
@@ -164,22 +171,6 @@ def grouped(document: Document, rule: Rule, rows: Rows) -> list[Rows]:
     share = f"{len(distinct(alike.rows)):,} of {total:,} {rows.name}"
     single = alike.joined(document, share, most, are_files=are_files)
     return [single] if equal.all() else [single, rows.kept(~equal)]
-
-
-def file_report(document: Document) -> FileReport:
-    """Return the name, the exporter and the numbers of records of a file."""
-    kind = kind_of(document)
-    is_unread = "segments_info" in kind.required and document.disk is None
-    unread = "its PNG files are not read without --images FOLDER" if is_unread else ""
-    return FileReport(
-        name=document.name,
-        kind=kind.name,
-        unread=unread,
-        exporter=exporter(document),
-        n_images=len(document.reading.images),
-        n_annotations=len(document.annotations),
-        n_categories=len(document.reading.categories),
-    )
 
 
 # Numbers in a file may overflow in sums and products; rules report such numbers.
@@ -212,15 +203,19 @@ def validate_documents(
                 shown += [(rule, part) for part in parts]
         return describe(document, shown, limit)
 
-    def order(finding: Finding) -> tuple[int, str, int, str]:
-        offset = finding.spot.offset if finding.spot else -1
-        return -finding.severity.rank, finding.code, offset, finding.pointer
-
+    order = lambda each: (  # noqa: E731
+        -each.severity.rank, each.code, each.spot.offset if each.spot else -1, each.pointer
+    )  # fmt: skip
     for document in documents:
-        own = codes_of(document, settings)
+        own, kind, reading = codes_of(document, settings), kind_of(document), document.reading
         codes |= dict.fromkeys(own)
         findings.append(listed(document, apply(document, own, settings, progress)))
-        files.append(file_report(document))
+        is_unread = "segments_info" in kind.required and document.disk is None
+        unread = "its PNG files are not read without --images FOLDER" if is_unread else ""
+        n_records = len(reading.images), len(document.annotations), len(reading.categories)
+        files.append(
+            FileReport(document.name, exporter(document), *n_records, kind=kind.name, unread=unread)
+        )
         kept.append(document.without_annotations())
     if len(kept) > 1:
         for number, raw in enumerate(apply_together(kept, settings)):

@@ -1,8 +1,7 @@
-"""Shapes of annotations: rings and masks, rotated boxes, and how far shapes overlap."""
+"""Facts about annotations: boxes, rings and masks, rotated boxes, and how far shapes overlap."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from enum import IntEnum
 from typing import Any
 
 import msgspec
@@ -12,12 +11,26 @@ from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, row
 from bboxqa.core.machine import threads
 from bboxqa.formats.columns import Rings
 from bboxqa.formats.measured import outlines_of
-from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, rotated_iou
+from bboxqa.geometry.boxes import bbox_iou, corners, rotated_iou
 from bboxqa.geometry.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.model import rotated_boxes
+from bboxqa.model.annotations import EDGES
 from bboxqa.model.masks import SegmentationKind, Segmentations, decode_counts, run_bounds
+from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.document import Document
-from bboxqa.rules.layout import first_equal, in_swapped_images, plain_boxes
+from bboxqa.rules.layout import (
+    ENOUGH,
+    FAILING,
+    FEWEST_FAILING,
+    Boxes,
+    Diagnosis,
+    are_shares,
+    boxes_in,
+    first_equal,
+    inside,
+    layout_of,
+    outlines_elsewhere,
+)
 
 # Rings per chunk, which take about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
@@ -30,12 +43,60 @@ _MOST_RINGS = 1000
 DUST = 1e-6
 
 
-class RingState(IntEnum):
-    """The validity of a ring as a polygon; unchecked if checking would take minutes."""
+class BoxFacts(msgspec.Struct, frozen=True, eq=False):
+    """What is known about the boxes of a document."""
 
-    SOUND = 0
-    INVALID = 1
-    UNCHECKED = 2
+    boxes: Boxes
+    diagnosis: Diagnosis | None
+    """The layout of boxes that are not in COCO's."""
+    in_other: BoolArray
+    """(N,) bool. The annotations of images whose boxes are not in COCO's layout."""
+    plain: BoolArray
+    """(N,) bool. The annotations with a box that is in COCO's layout as far as is known."""
+    lie_elsewhere: bool
+    """Whether most boxes lie elsewhere than their outlines in every known layout."""
+    swapped: BoolArray
+    """(I,) bool. The images whose boxes lie inside only if width and height are swapped."""
+    in_swapped: BoolArray
+    """(N,) bool. The annotations of these images."""
+    doubtful: BoolArray
+    """(N,) bool. The annotations whose numbers may not be pixels of their image.
+
+    Fixes neither compute numbers from them nor adapt numbers to them: boxes have another layout,
+    sizes of images are swapped, or a fifth of the boxes, of the file or of an image, lie beyond it.
+    """
+
+
+def box_facts(document: Document) -> BoxFacts:
+    """Return what is known about the boxes of a document."""
+    image, n, size = document.image, len(document.images), document.size
+    bbox = document.annotations.bbox
+    boxes = boxes_in(document.annotations, (size, image, n), document.annotator)
+    diagnosis, sized = layout_of(boxes), boxes.sized
+    in_other = np.zeros(len(bbox), np.bool_) if diagnosis is None else diagnosis.concerned
+    outside = sized & ~inside(bbox, size)
+    leave, still = outside & ~in_other, sized & ~in_other & ~inside(bbox, size[:, ::-1])
+    n_leave, n_still = (np.bincount(image[each], minlength=n) for each in (leave, still))
+    swapped: BoolArray = (n_leave > 0) & (n_still == 0)
+    swapped &= n_leave[swapped].sum() >= ENOUGH and swapped.sum() >= 0.8 * (n_leave > 0).sum()
+    in_swapped = np.append(swapped, False)[image]
+    doubtful: BoolArray = in_other | in_swapped | are_shares(bbox, size)
+    sized, outside = sized & ~doubtful, outside & ~doubtful
+    n_outside, n_sized = (np.bincount(image[each], minlength=n) for each in (outside, sized))
+    images = (n_outside > 0) & (n_outside >= FAILING * n_sized)
+    if outside.sum() >= max(ENOUGH, FAILING * sized.sum()):
+        images[:] = True
+    elif images.sum() < FEWEST_FAILING or n_outside[images].sum() < ENOUGH:
+        images[:] = False
+    return BoxFacts(
+        boxes=boxes, diagnosis=diagnosis, in_other=in_other, plain=document.has_box & ~in_other,
+        lie_elsewhere=outlines_elsewhere(boxes, ~in_other), swapped=swapped,
+        in_swapped=in_swapped, doubtful=doubtful | np.append(images, False)[image],
+    )  # fmt: skip
+
+
+SOUND, INVALID, UNCHECKED = 0, 1, 2
+"""The validity of a ring as a polygon; unchecked if checking would take minutes."""
 
 
 def ring_rows(document: Document, row: int) -> IndexArray:
@@ -70,9 +131,9 @@ def usable(rings: Rings, which: IndexArray) -> IndexArray:
 
 
 def ring_states(document: Document) -> ByteArray:
-    """Return the `RingState` of each ring, (R,) uint8; sound for rings of fewer than 3 points."""
+    """Return whether each ring is `SOUND`, (R,) uint8; sound for rings of fewer than 3 points."""
     rings = document.annotations.rings
-    state = np.full(len(rings.row), RingState.SOUND, np.uint8)
+    state = np.full(len(rings.row), SOUND, np.uint8)
     if not len(state):
         return state
     import shapely
@@ -82,12 +143,12 @@ def ring_states(document: Document) -> ByteArray:
     intricate = [ring for ring in large if is_intricate([ring_xy(rings, ring)])]
     for ring in intricate:
         crosses = n_crossings(ring_xy(rings, ring), 0) > 0
-        state[ring] = RingState.INVALID if crosses else RingState.UNCHECKED
+        state[ring] = INVALID if crosses else UNCHECKED
     rest = np.setdiff1d(rest, intricate, assume_unique=True)
 
     def check(start: int) -> None:
         chunk = rest[start : start + _CHUNK]
-        state[chunk[~shapely.is_valid(ring_polygons(rings, chunk))]] = RingState.INVALID
+        state[chunk[~shapely.is_valid(ring_polygons(rings, chunk))]] = INVALID
 
     # Shapely releases the GIL.
     with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
@@ -98,8 +159,10 @@ def ring_states(document: Document) -> ByteArray:
 def overlapping_rings(document: Document) -> tuple[IndexArray, FloatArray, FloatArray]:
     """Return the annotations whose sound rings share area, the area covered, and that shared."""
     rings, none = document.annotations.rings, np.zeros(0)
+    if not document.has_rings.any():
+        return none.astype(np.int64), none, none
     several = document.has_rings & (np.bincount(rings.row, minlength=len(document.annotations)) > 1)
-    several[rings.row[document.once(ring_states) != RingState.SOUND]] = False
+    several[rings.row[document.once(ring_states) != SOUND]] = False
     which = usable(rings, np.flatnonzero(several[rings.row]))
     if not len(which):
         return none.astype(np.int64), none, none
@@ -155,7 +218,7 @@ def visible_areas(document: Document, suspects: IndexArray) -> FloatArray:
     """Return the areas of outlines, clipped to the image for the suspects, as pycocotools does."""
     outline = document.outline_area.copy()
     bounds, size = document.outline_bounds[suspects], document.size[suspects]
-    swapped = in_swapped_images(document)[suspects]
+    swapped = document.once(box_facts).in_swapped[suspects]
     beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
     beyond &= document.has_rings[suspects] & ~swapped & ~np.isnan(size).any(axis=1)
     for row in suspects[beyond].tolist():
@@ -185,7 +248,7 @@ def row_major_masks(document: Document, tolerance: float) -> IndexArray:
     """
     rles, box = document.annotations.rles, corners(document.annotations.bbox)
     off = (np.abs(box - document.outline_bounds) > tolerance).any(axis=1)
-    off &= plain_boxes(document)
+    off &= document.once(box_facts).plain
     found = []
     for mask in np.flatnonzero(off[rles.row]).tolist():
         row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
@@ -197,9 +260,11 @@ def row_major_masks(document: Document, tolerance: float) -> IndexArray:
     return np.array(found, np.int64)
 
 
-class OrientedBoxes(msgspec.Struct, frozen=True, eq=False):
+class Rotations(msgspec.Struct, frozen=True, eq=False):
     """The rotated boxes of a file."""
 
+    is_most: bool
+    """Whether at least half of the boxes have five or eight numbers, which COCO does not define."""
     row: IndexArray
     """(Q,) int64. The annotation of each box, ascending."""
     corners: FloatArray
@@ -208,29 +273,33 @@ class OrientedBoxes(msgspec.Struct, frozen=True, eq=False):
     """(Q,) bool. Whether the file has these corners rather than an angle."""
     cornered: IndexArray
     """(K,) int64. The annotations of boxes whose corners are known."""
+    turned: tuple[IndexArray, FloatArray]
+    """(R,) int64 and (R, 5) float64. Annotations and the numbers of boxes of either form. Angles of
+    boxes of five numbers are in radians if none is above a whole turn."""
 
 
-def is_rotated_file(document: Document) -> bool:
-    """Return whether the file has rotated boxes: at least half with five or eight numbers."""
-    columns = document.annotations
-    n_longer = np.count_nonzero(columns.rotations.n_numbers)
-    return bool(n_longer > 0 and n_longer >= np.count_nonzero(np.isfinite(columns.bbox[:, 0])))
+_FULL_TURN = 2 * np.pi
 
 
-def oriented_boxes(document: Document) -> OrientedBoxes:
+def rotations(document: Document) -> Rotations:
     """Return the rotated boxes: those with an angle, five or eight numbers, or labels of DOTA."""
     columns, origin = document.annotations, document.reading.origin
     rings, turns = columns.rings, columns.rotations
+    n_longer = np.count_nonzero(turns.n_numbers)
+    is_most = bool(0 < n_longer >= np.count_nonzero(np.isfinite(columns.bbox[:, 0])))
     is_dota = origin is not None and origin.title == "DOTA labels"
-    # Most files have no rotated boxes.
-    corners = np.full((len(columns) * (is_dota or len(turns.row) > 0), 4, 2), np.nan)
+    if not is_dota and not len(turns.row):
+        # Most files have no rotated boxes.
+        rows, none = np.zeros(0, np.int64), np.zeros((0, 5))
+        return Rotations(False, rows, np.zeros((0, 4, 2)), rows > 0, rows, (rows, none))
+    corners = np.full((len(columns), 4, 2), np.nan)
     # Of outlines beside an angle, rings of four points are the box; ellipses have more.
     quads = np.flatnonzero((rings.n_numbers == 8) & (np.bincount(rings.row)[rings.row] == 1))
     if not is_dota:
         quads = quads[np.isin(rings.row[quads], turns.row)]
     corners[rings.row[quads]] = rings.xy[rings.offsets[quads][:, None] + np.arange(4)]
     listed = ~np.isin(turns.row, np.setdiff1d(rings.row, rings.row[quads]))
-    if origin is None and not is_rotated_file(document):
+    if origin is None and not is_most:
         listed &= np.isfinite(turns.angle)
     eight = listed & (turns.n_numbers == 8)
     corners[turns.row[eight]] = turns.values[eight].reshape(-1, 4, 2)
@@ -242,42 +311,20 @@ def oriented_boxes(document: Document) -> OrientedBoxes:
     boxes[:, 4] = turns.angle[angled]
     corners[turns.row[angled]] = rotated_boxes.corners(boxes)
     row = np.union1d(rings.row[quads], turns.row[listed])
-    is_written = is_dota | np.isin(row, turns.row[eight])
-    cornered = row[np.isfinite(corners[row, 0, 0])]
-    return OrientedBoxes(row, corners[row], is_written, cornered)
-
-
-# The bounds of thin boxes overlap less than the boxes themselves.
-_OF_BOUNDS = 0.75
-_FULL_TURN = 2 * np.pi
-
-
-def turned_boxes(document: Document) -> tuple[IndexArray, FloatArray]:
-    """Return the annotations that are rotated boxes, (R,), and their numbers, (R, 5).
-
-    Angles of boxes of five numbers are in radians if none is above a whole turn.
-    """
-    boxes, rotations = document.once(oriented_boxes), document.annotations.rotations
-    known = np.isfinite(boxes.corners[:, 0, 0])
-    fives = np.flatnonzero((rotations.n_numbers == 5) & ~np.isin(rotations.row, boxes.row[known]))
-    numbers = rotations.values[fives, :5].copy()
+    is_written, known = is_dota | np.isin(row, turns.row[eight]), np.isfinite(corners[row, 0, 0])
+    cornered = row[known]
+    fives = np.flatnonzero((turns.n_numbers == 5) & ~np.isin(turns.row, cornered))
+    numbers = turns.values[fives, :5].copy()
     if np.abs(numbers[:, 4]).max(initial=0) <= _FULL_TURN:
         numbers[:, 4] = np.degrees(numbers[:, 4])
-    cornered, _ = rotated_boxes.from_corners(boxes.corners[known])
-    rows = np.concatenate([boxes.row[known], rotations.row[fives]])
-    return rows, np.concatenate([cornered, numbers])
-
-
-def compared_boxes(document: Document, threshold: float) -> tuple[FloatArray, float]:
-    """Return (N, 4) boxes or bounds, and their least IoU where `box_iou` reaches a threshold."""
-    (rows, turned), bbox = document.once(turned_boxes), document.annotations.bbox.copy()
-    bbox[rows] = from_corners(rotated_boxes.bounds(turned))
-    return bbox, _OF_BOUNDS * threshold if len(rows) else threshold
+    of_corners, _ = rotated_boxes.from_corners(corners[cornered])
+    turned = np.concatenate([cornered, turns.row[fives]]), np.concatenate([of_corners, numbers])
+    return Rotations(is_most, row, corners[row], is_written, cornered, turned)
 
 
 def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the IoU of pairs of annotations, (P,), using rotated boxes where there are any."""
-    (rows, turned), bbox = document.once(turned_boxes), document.annotations.bbox
+    (rows, turned), bbox = document.once(rotations).turned, document.annotations.bbox
     iou: FloatArray = bbox_iou(corners(bbox[left]), corners(bbox[right]))
     some = np.flatnonzero(np.isin(left, rows) | np.isin(right, rows))
     if len(some):
@@ -289,27 +336,18 @@ def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArr
 
 def written_numbers(document: Document) -> FloatArray:
     """Return the numbers of boxes as written, (N, 4), or (N, 8) if any box has five or eight."""
-    rotations, bbox = document.annotations.rotations, document.annotations.bbox
-    longer = rotations.n_numbers > 0
+    turns, bbox = document.annotations.rotations, document.annotations.bbox
+    longer = turns.n_numbers > 0
     if not longer.any():
         return bbox
     result = np.hstack([bbox, np.zeros((len(bbox), 4))])
-    result[rotations.row[longer]] = rotations.values[longer]
+    result[turns.row[longer]] = turns.values[longer]
     result[:, 4:] = np.nan_to_num(result[:, 4:])
     return result
 
 
 # Pairs of edges that are compared, which takes a few seconds; other pairs are compared by boxes.
 _MOST_EDGE_PAIRS = 1 << 26
-
-
-def in_equal_boxes(document: Document) -> IndexArray:
-    """Return the rows of annotations whose box equals that of another one of their image."""
-    boxes = document.once(written_numbers)[:, :4]
-    if (document.is_object & ~np.isfinite(boxes).all(axis=1)).any():
-        boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
-    rows = np.flatnonzero(document.is_object & np.isfinite(boxes).all(axis=1))
-    return with_equals(rows, [*boxes.T, document.annotations.image_id])
 
 
 def with_equals(rows: IndexArray, columns: Sequence[Any]) -> IndexArray:
@@ -320,19 +358,26 @@ def with_equals(rows: IndexArray, columns: Sequence[Any]) -> IndexArray:
     return result
 
 
-def _outlines(document: Document) -> Segmentations:
-    return outlines_of(document.annotations)
+def equal_boxes(document: Document) -> tuple[IndexArray, IndexArray]:
+    """Return the annotations whose box equals that of another one of their image, (K,) int64.
 
-
-def outline_numbers(document: Document) -> IndexArray:
-    """Return a number for each distinct outline among equal boxes, (N,) int64; 0 elsewhere."""
-    numbers, rows = np.zeros(len(document.annotations), np.int64), document.once(in_equal_boxes)
+    Beside them is a number for each distinct outline among these, (N,) int64; 0 elsewhere.
+    """
+    boxes, numbers = document.once(written_numbers)[:, :4], np.zeros(len(document.annotations), int)
+    if (document.is_object & ~np.isfinite(boxes).all(axis=1)).any():
+        boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
+    sound = np.flatnonzero(document.is_object & np.isfinite(boxes).all(axis=1))
+    rows = with_equals(sound, [*boxes.T, document.annotations.image_id])
     if np.isfinite(document.outline_bounds[rows]).any():
         from bboxqa.geometry.outline_similarities import distinct_outlines
 
         found = document.once(_outlines).take(rows)
         numbers[rows] = 1 + distinct_outlines(found, np.zeros(len(rows), np.int32))[1]
-    return numbers
+    return rows, numbers
+
+
+def _outlines(document: Document) -> Segmentations:
+    return outlines_of(document.annotations)
 
 
 def outline_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
@@ -359,3 +404,49 @@ def outline_iou(document: Document, left: IndexArray, right: IndexArray) -> Floa
     rles = [outlines.rle(row) if is_mask[row] else {} for row in range(len(rows))]
     result[pairs[some]] = rasters.mask_iou(rles, first[some], second[some])
     return result
+
+
+# Floats represent every integer up to this one exactly.
+_WHOLE = 2.0**53
+
+
+def beyond_text(beyond: FloatArray) -> str:
+    """Return by how much, and which edge, a box extends farthest beyond, for a message."""
+    edge = int(np.nanargmax(beyond))
+    return f"{figure(beyond[edge])} px beyond the {EDGES[edge]} edge"
+
+
+def image_text(size: FloatArray) -> str:
+    """Return "its image", with its size if that is known."""
+    width, height = size
+    return "its image" + ("" if np.isnan(width + height) else f" ({width:g} x {height:g})")
+
+
+def becomes_degenerate(
+    before: Sequence[float], after: Sequence[float], settings: ValidateSettings
+) -> bool:
+    """Return whether a change makes a box empty, too small or too elongated."""
+
+    def bad(box: Sequence[float]) -> tuple[bool, bool, bool]:
+        short, long = sorted(box[2:])
+        empty = not short > 0
+        return empty, short < settings.min_side_px, long > settings.max_aspect_ratio * short
+
+    return any(new and not old for old, new in zip(bad(before), bad(after), strict=True))
+
+
+def figure(value: float, digits: int = 4) -> str:
+    """Format a number with a few digits, without exponents for ordinary numbers."""
+    return f"{value:,.0f}" if 1000 <= value < _WHOLE else f"{value:.{digits}g}"
+
+
+def rounded_number(value: float) -> int | float:
+    """Return a coordinate rounded to six decimals, as an int if it is integral."""
+    value = float(value)
+    rounded = round(value, 6) or value
+    return int(rounded) if rounded.is_integer() and abs(rounded) < _WHOLE else rounded
+
+
+def rounded_values(values: Sequence[float] | FloatArray) -> list[int | float]:
+    """Return rounded coordinates; see `rounded_number`."""
+    return [rounded_number(value) for value in values]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Form, Kind
@@ -17,31 +17,20 @@ from bboxqa.formats.raw_values import FARTHEST, MAX_COORDINATE, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules import layout, shapes
-from bboxqa.rules.base import (
-    ABSENT,
-    Checked,
-    Defect,
-    Rows,
-    Rule,
-    record_edit,
-    rule,
-    summary,
-    value_at,
-    value_in,
-)
+from bboxqa.rules import shapes
+from bboxqa.rules.base import ABSENT, Checked, Defect, Rows, record_edit, rule, summary, value_at
 from bboxqa.rules.document import Document, kind_of
 
 _KEYS = {
-    "images": ("id", "file_name", "width", "height"),
     "annotations": (*ID_KEYS, "bbox"),
+    "images": ("id", "file_name", "width", "height"),
     "categories": ("id", "name"),
 }
+_TOP: tuple[tuple[str, Any, str], ...] = (("info", {}, "an object"), ("licenses", [], "a list"))
 _YEARS = range(1900, 2101)
 _NUMERIC = (int, float, str)
 _FOUR = "four finite numbers: x, y, width, height"
 _OUTLINE = "a list of polygons or a run-length mask"
-_SCORE = "a number from 0 to 1"
 _PLACE = f"at most {MAX_COORDINATE:g} px from 0"
 _BEYOND_FLOATS = "more than a float can hold"
 _ANGLE = f"degrees, less than {FARTHEST:,.0f}"
@@ -50,186 +39,161 @@ _OF_BOX = f"degrees or radians, at most {FARTHEST:,.0f}"
 _LAST_ANGLE = math.nextafter(FARTHEST, 0)
 
 
-def _lacking(document: Document, name: str, key: str) -> BoolArray:
-    """Return the records of a list that are objects without a key."""
-    if name == "annotations":
-        return np.asarray(document.is_object & (document.annotations.kind[key] == Kind.MISSING))
-    values = dict(document.lists)[name].values
-    return np.array([isinstance(v, dict) and key not in v for v in values], np.bool_)
-
-
-_RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
-_ALL_KEYS = (*_KEYS["annotations"], "area", "iscrowd")
-_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": 0.9}]'
-
-
-@rule(
-    "S001 error: list of records is missing or not a list",
-    breaks="pycocotools finds no images, or stops with a KeyError at the first query.",
-    explanation="""A COCO file needs the lists images, annotations and categories, which may be
-        empty. One is missing or is not a list. A file of images alone is of another kind.""",
-    bad={"categories": ABSENT},
-    good={"annotations": []},
-)
-def _list_missing(document: Document, _settings: ValidateSettings) -> Checked:
-    reading = document.reading
+def _top_level(document: Document, _settings: ValidateSettings) -> Checked:
+    """S001, S004 and S013: lists, info and licenses that are missing, and the year."""
+    reading, top, lists = document.reading, document.top, kind_of(document).lists
+    lacks = [name for name in lists if name not in reading.spans and not reading.stopped]
     if not isinstance(reading.top, dict):
         return
-    lists = kind_of(document).lists
-    missing = [name for name in lists if name not in reading.spans and not reading.stopped]
-    if missing:
-        names = ", ".join(f'"{name}"' for name in missing)
-        what = f"{names} {'is' if len(missing) == 1 else 'are'} missing; expected lists of records"
-        kind = kind_in("json", bytes(reading.text[:LOOKED_AT])) if len(missing) > 1 else None
+    if lacks:
+        names = ", ".join(f'"{name}"' for name in lacks)
+        what = f"{names} {'is' if len(lacks) == 1 else 'are'} missing; expected lists of records"
+        kind = kind_in("json", bytes(reading.text[:LOOKED_AT])) if len(lacks) > 1 else None
         if kind is not None:
             tool, advice = WHAT[kind]
             what = f"file is {tool}; {advice[0].lower()}{advice[1:].removesuffix('.')}"
-        yield Defect(what, expected="a list")
+        yield Defect(what, expected="a list", code="S001")
     for name in lists:
-        value = reading.top.get(name)
-        if name in reading.top and not isinstance(value, list) and name not in missing:
-            message = f"{name} is {shortened(value)}; expected a list"
-            yield Defect(message, pointer_to(name), found=value, expected="a list")
-
-
-@rule(
-    "S009 error: record or info is not an object, or licenses is not a list",
-    breaks="pycocotools stops with a TypeError while it builds its index.",
-    explanation="""An image, an annotation or a category has to be an object with keys. It is a
-        warning if info is not an object, or licenses is not a list.""",
-    bad={"annotations": [{}, [1, 1, 1]]},
-    good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
-)
-def _wrong_container(document: Document, _settings: ValidateSettings) -> Checked:
-    for name, kind, wanted in (("info", dict, "an object"), ("licenses", list, "a list")):
-        if (value := document.top.get(name)) is not None and not isinstance(value, kind):
-            what = f"{name} is {shortened(value)}; expected {wanted}"
-            yield Defect(what, pointer_to(name), expected=wanted, severity=Severity.WARNING)
-    odd = {"annotations": ~document.is_object}
-    odd |= {name: ~records.is_object for name, records in document.lists}
-    for name, where in odd.items():
-        found, summed = partial(document.locator.value, name), "{share} are not objects"
-        yield Rows(where, "record is {value}", name, "an object", found, summary=summed, few=1)
-
-
-@rule(
-    "S012 error, safe fix: record is empty, or has none of the keys that it needs",
-    breaks="pycocotools stops with a KeyError while it builds its index.",
-    explanation="""An image, an annotation or a category is {}, or has other keys than those of
-        COCO. The fix removes records that are {}.""",
-    bad={"annotations": [{}, dict.fromkeys(_ALL_KEYS, ABSENT)]},
-    good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
-)
-def _empty(document: Document, _settings: ValidateSettings) -> Checked:
-    for name in ("annotations", *dict(document.lists)):
-        lacks = np.logical_and.reduce([_lacking(document, name, key) for key in _KEYS[name]])
-        if name == "annotations":
-            lacks &= document.annotations.form == Form.ABSENT
-        keys, summed = ", ".join(_KEYS[name]), "{share} have none of the keys that they need"
-        says = f"record is {{value}}, with none of the keys that it needs; expected {keys}"
-        value = partial(document.locator.value, name)
-
-        def edits(row: int, name: str = name) -> tuple[Edit, ...]:
-            return () if document.locator.value(name, row) else record_edit(name, row)
-
-        yield Rows(lacks, says, name, found=value, edits=edits, summary=summed, few=1)
-
-
-@rule(
-    "S002 error: required key is missing",
-    breaks="pycocotools stops with a KeyError at the first record without the key.",
-    explanation="""Each record needs its id, and each annotation an image_id, a category_id and a
-        bbox. An outline without a bbox is a warning if other annotations have one.""",
-    bad={"annotations": [{"category_id": ABSENT}]},
-    good={"annotations": [{"segmentation": _RING}]},
-    requires=("S012",),
-)
-def _required(document: Document, _settings: ValidateSettings) -> Checked:
-    found: list[tuple[str, str, BoolArray, Severity | None]] = []
-    for key in (key for key in (*ID_KEYS, "bbox") if key in kind_of(document).required):
-        lacks = _lacking(document, "annotations", key)
-        if key == "bbox" and document.reading.is_results:
-            # Results need only a box, a mask or keypoints.
-            lacks &= ~document.outlined
-            lacks[document.annotations.keypoints.row] = False
-        # A warning, since masks can still be evaluated, but only if other annotations have a box.
-        mild = lacks & document.outlined & (document.is_object & ~lacks).any() & (key == "bbox")
-        found += [("annotations", key, mild, Severity.WARNING)]
-        found += [("annotations", key, lacks & ~mild, None)]
-    found += [(name, "id", _lacking(document, name, "id"), None) for name, _ in document.lists]
-    for name, key, where, severity in found:
-        at, summed = f"{name}/{key}", f"{key} is missing in {{share}}"
-        expected = "x, y, width, height" if key == "bbox" else "a whole number"
-        yield Rows(where, at=at, expected=expected, summary=summed, severity=severity, few=1)
-
-
-@rule(
-    "S004 info, safe fix: info or licenses missing, or year empty",
-    breaks="COCO.info() of pycocotools stops without info, and strict readers at an empty year.",
-    explanation="""The info or the licenses are missing, or the year is "", as CVAT writes it. The
-        fix adds an empty info and empty licenses, and removes the empty year.""",
-    bad={"info": {"year": ""}},
-    good={"info": {"year": 2026}},
-    requires=("F001", "S001"),
-)
-def _info(document: Document, _settings: ValidateSettings) -> Checked:
-    reading = document.reading
+        if name in top and not isinstance(top[name], list) and name not in lacks:
+            what, at = f"{name} is {shortened(top[name])}; expected a list", pointer_to(name)
+            yield Defect(what, at, found=top[name], expected="a list", code="S001")
     # A file without any of COCO's lists is of another kind, so nothing is added to it.
-    if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
-        return
-    for name, empty, expected in (("info", {}, "an object"), ("licenses", [], "a list")):
+    is_coco = bool(reading.spans.keys() & set(LISTS))
+    for name, empty, expected in _TOP if is_coco else ():
         is_missing = name not in reading.spans and not reading.stopped
-        if is_missing or (name in reading.top and reading.top[name] is None):
+        if is_missing or (name in top and top[name] is None):
             edit = Edit(pointer_to(name), "add" if is_missing else "replace", empty)
-            message = f"{name} is {'missing' if is_missing else 'null'}; expected {expected}"
-            yield Defect(message, pointer_to(name), expected=expected, edits=(edit,))
-    if value_in(document.top, "info", "year") == "":
-        pointer, message = pointer_to("info", "year"), 'year is ""; expected a number, or no year'
-        edits = (Edit(pointer, "remove"),)
-        yield Defect(message, pointer, found="", expected="a number", edits=edits)
+            what = f"{name} is {'missing' if is_missing else 'null'}; expected {expected}"
+            yield Defect(what, pointer_to(name), expected=expected, edits=(edit,), code="S004")
+    info, at = top.get("info"), pointer_to("info", "year")
+    year = info.get("year") if isinstance(info, dict) else None
+    if year == "" and is_coco:
+        what, edits = 'year is ""; expected a number, or no year', (Edit(at, "remove"),)
+        yield Defect(what, at, found="", expected="a number", edits=edits, code="S004")
+    if year not in (None, "", 0) and not (type(year) is int and year in _YEARS):
+        is_text = isinstance(year, str) and year.strip().isdecimal() and int(year) in _YEARS
+        fix = (Edit(at, "replace", int(year)),) if is_text else ()
+        expected = "a number such as 2026"
+        what = f"year is {shortened(year)}; expected {expected}"
+        yield Defect(what, at, found=year, expected=expected, edits=fix, code="S013")
 
 
-@rule(
-    "S013 info, safe fix: year is not a number",
-    breaks="Readers with a strict schema expect the year as a number and refuse the file.",
-    explanation="""The year of info is text, as Roboflow writes it, or not a year. The fix writes
-        "2026" as 2026.""",
-    bad={"info": {"year": "2026"}},
-    good={"info": {"year": 2026}},
-)
-def _year(document: Document, _settings: ValidateSettings) -> Checked:
-    year, pointer = value_in(document.top, "info", "year"), pointer_to("info", "year")
-    if year in (ABSENT, None, "", 0) or (type(year) is int and year in _YEARS):
-        return
-    is_text = isinstance(year, str) and year.strip().isdecimal() and int(year) in _YEARS
-    edits = (Edit(pointer, "replace", int(year)),) if is_text else ()
-    what = f"year is {shortened(year)}; expected a number such as 2026"
-    yield Defect(what, pointer, found=year, expected="a number such as 2026", edits=edits)
+def _records(document: Document, _settings: ValidateSettings) -> Checked:
+    """S002, S009 and S012: records that lack a key, are no objects, or lack all keys."""
+    columns, objects, of_kind = document.annotations, document.is_object, kind_of(document).required
+    are = {"annotations": objects} | {name: each.is_object for name, each in document.lists}
+    lacks = {("annotations", key): objects & (columns.kind[key] == Kind.MISSING)
+             for key in _KEYS["annotations"]}  # fmt: skip
+    for name, records in document.lists:
+        for key in _KEYS[name]:
+            absent = [isinstance(value, dict) and key not in value for value in records.values]
+            lacks[name, key] = np.array(absent, np.bool_)
+    for name, is_object in are.items():
+        value = partial(document.locator.value, name)
+        yield Rows(
+            ~is_object, "record is {value}", name, "an object", value,
+            summary="{share} are not objects", few=1, code="S009",
+        )  # fmt: skip
+        empty = np.logical_and.reduce([lacks[name, key] for key in _KEYS[name]])
+        if name == "annotations":
+            empty &= columns.form == Form.ABSENT
+        says = "record is {value}, with none of the keys that it needs; expected "
+        yield Rows(
+            empty, says + ", ".join(_KEYS[name]), name, found=value, few=1, code="S012",
+            edits=partial(_removed, document, name),
+            summary="{share} have none of the keys that they need",
+        )  # fmt: skip
+    for name, empty, wanted in _TOP:
+        if (given := document.top.get(name)) is not None and not isinstance(given, type(empty)):
+            what, mild = f"{name} is {shortened(given)}; expected {wanted}", Severity.WARNING
+            yield Defect(what, pointer_to(name), expected=wanted, severity=mild, code="S009")
+    required = [("annotations", key) for key in _KEYS["annotations"] if key in of_kind]
+    for name, key in (*required, *((name, "id") for name, _ in document.lists)):
+        absent, summed = lacks[name, key], f"{key} is missing in {{share}}"
+        expected = "x, y, width, height" if key == "bbox" else "a whole number"
+        mild = np.zeros_like(absent)
+        if key == "bbox":
+            if document.reading.is_results:
+                # Results need only a box, a mask or keypoints.
+                absent = absent & ~document.outlined
+                absent[columns.keypoints.row] = False
+            # A warning, since masks can still be evaluated, but only if others have a box.
+            mild = absent & document.outlined & (objects & ~absent).any()
+        for where, severity in ((mild, Severity.WARNING), (absent & ~mild, None)):
+            yield Rows(
+                where, at=f"{name}/{key}", expected=expected, summary=summed, severity=severity,
+                few=1, code="S002",
+            )  # fmt: skip
 
 
-@rule(
-    "S005 warning, safe fix: iscrowd is not 0 or 1",
-    breaks="COCOeval stops with KeyError 'iscrowd', or ignores the object if it is 2 or more.",
-    explanation="""iscrowd is 0 for one object and 1 for a group drawn as one. The fix writes 0 if
-        it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
-    bad={"annotations": [{"iscrowd": ABSENT}]},
-    good={"annotations": [{"iscrowd": 0}]},
-    requires=("S012",),
-)
-def _crowd(document: Document, _settings: ValidateSettings) -> Checked:
-    columns = document.annotations
-    kind, objects = columns.kind["iscrowd"], document.is_object
-    absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
-    wrong = objects & ~absent & ~((kind == Kind.INT) & (columns.iscrowd >= 0))
+def _removed(document: Document, name: str, row: int) -> tuple[Edit, ...]:
+    """Return the edit that removes a record that is {}."""
+    return () if document.locator.value(name, row) else record_edit(name, row)
 
-    def new(row: int) -> int | None:
-        if kind.item(row) == Kind.TEXT:
+
+def _image_values(document: Document, _settings: ValidateSettings) -> Checked:
+    """S007 and S008: sizes and names of images."""
+    images = document.images
+    for key in ("width", "height"):
+
+        def new(row: int, key: str = key) -> int | None:
+            number = _numbers(value_at(document, "images", row, key))
+            return number if type(number) is int and number >= 1 else None
+
+        sides = (value.get(key) if isinstance(value, dict) else 1 for value in images.values)
+        odd, at = [type(side) is not int or side <= 0 for side in sides], f"images/{key}"
+        where, expected = np.array(odd, np.bool_), "a whole number above 0"
+        yield Rows(where, at=at, expected=expected, new=new, code="S007")
+    names, urls = images.texts("file_name"), images.texts("coco_url")
+    for is_mild, expected in ((False, "non-empty text"), (True, "it besides coco_url")):
+        rows = [
+            row
+            for row, value in enumerate(images.values)
+            if isinstance(value, dict) and not names[row]
+            and is_mild == bool(urls[row] and "file_name" not in value and document.lists)
+        ]  # fmt: skip
+        severity = Severity.INFO if is_mild else None
+        yield Rows(rows, at="images/file_name", expected=expected, severity=severity, code="S008")
+
+
+def _values(document: Document, _settings: ValidateSettings) -> Checked:
+    """S005, S011 and S017: iscrowd, area and ignore."""
+    columns, objects = document.annotations, document.is_object
+    crowd, area = columns.kind["iscrowd"], columns.kind["area"]
+    absent = {
+        key: objects & np.isin(columns.kind[key], (Kind.MISSING, Kind.NULL))
+        for key in ("iscrowd", "area")
+    }
+
+    def new_flag(row: int) -> int | None:
+        if crowd.item(row) == Kind.TEXT:
             return {"0": 0, "1": 1}.get(document.record(row).get("iscrowd", ""))
-        flag = 0 if absent[row] else int(columns.iscrowd[row])
+        flag = 0 if absent["iscrowd"][row] else int(columns.iscrowd[row])
         return flag if flag >= 0 else None
 
-    for where in (absent, wrong):
-        yield Rows(where, at="annotations/iscrowd", expected="0 or 1", new=new)
+    def new_area(row: int) -> int | float | None:
+        written = _number(document.record(row)["area"]) if area.item(row) == Kind.TEXT else math.nan
+        number = written if written > 0 else float(document.once(_areas)[row])
+        return _plain(number) if math.isfinite(number) else None
+
+    wrong = objects & ~absent["iscrowd"] & ~((crowd == Kind.INT) & (columns.iscrowd >= 0))
+    for where in (absent["iscrowd"], wrong):
+        yield Rows(where, at="annotations/iscrowd", expected="0 or 1", new=new_flag, code="S005")
+    expected = "a number of square pixels"
+    wrong = np.isin(area, (Kind.BOOL, Kind.TEXT, Kind.LIST, Kind.DICT))
+    for where in (absent["area"], wrong):
+        yield Rows(where, at="annotations/area", expected=expected, new=new_area, code="S011")
+    says = "ignore is 1, which pycocotools overwrites with iscrowd: the object counts"
+    rows, expected = sorted(columns.ignored), "iscrowd 1, or no ignore"
+    yield Rows(rows, says, "annotations/ignore", expected, code="S017")
+
+
+def _areas(document: Document) -> FloatArray:
+    """Return the area of each outline, or of the box without one; NaN where it is in doubt."""
+    of_box = np.where(document.has_box, document.box_area, np.nan)
+    areas = np.where(np.isnan(document.outline_area), of_box, document.outline_area)
+    areas[document.once(shapes.box_facts).doubtful | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
+    return areas
 
 
 def _number(value: Any) -> float:
@@ -259,6 +223,11 @@ def _sound_box(box: Sequence[float]) -> list[int | float] | None:
     return list(map(_plain, box)) if is_sound else None
 
 
+_RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
+_ALL_KEYS = (*_KEYS["annotations"], "area", "iscrowd")
+_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score": 0.9}]'
+
+
 @rule(
     "S006 error, unsafe fix: bbox is not a list of the expected numbers",
     breaks="COCOeval stops at null, at an object and at a list of another length.",
@@ -270,17 +239,17 @@ def _sound_box(box: Sequence[float]) -> list[int | float] | None:
     requires=("F004",),
 )
 def _box(document: Document, _settings: ValidateSettings) -> Checked:
-    columns = document.annotations
-    n_numbers = columns.rotations.n_numbers
-    wrong = (columns.kind["bbox"] != Kind.MISSING) & np.isnan(columns.bbox[:, 0])
-    if shapes.is_rotated_file(document):
-        wrong[columns.rotations.row[n_numbers > 0]] = False
+    columns, at = document.annotations, "annotations/bbox"
+    kind, rotations = columns.kind["bbox"], columns.rotations
+    wrong = (kind != Kind.MISSING) & np.isnan(columns.bbox[:, 0])
+    if document.once(shapes.rotations).is_most:
+        wrong[rotations.row[rotations.n_numbers > 0]] = False
         # There is no fix, as four numbers would differ from the other boxes.
-        yield Rows(wrong, at="annotations/bbox", expected="five or eight numbers, as others have")
+        yield Rows(wrong, at=at, expected="five or eight numbers, as others have")
         return
 
     texts: dict[int, list[int | float]] = {}
-    for row in np.flatnonzero(wrong & (columns.kind["bbox"] == Kind.LIST)).tolist():
+    for row in np.flatnonzero(wrong & (kind == Kind.LIST)).tolist():
         written = value_at(document, "annotations", row, "bbox")
         if box := _sound_box([*map(_number, written)]):
             texts[row] = box
@@ -290,7 +259,6 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
         left, top, right, bottom = document.outline_bounds[row].tolist()
         return _sound_box([left, top, right - left, bottom - top])
 
-    at = "annotations/bbox"
     yield Rows([*texts], at=at, expected=_FOUR, new=texts.get, fix="safe")
     yield Rows(wrong, at=at, expected=_FOUR, new=new)
 
@@ -309,14 +277,13 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
     form, at = document.annotations.form, "annotations/segmentation"
     none, other = document.is_object & ~document.outlined, form == Form.OTHER
     outlined = document.is_object & ~none & ~other
-    n_outlined = np.count_nonzero(outlined)
 
     def new(row: int) -> Any:
         rings = _numbers(value_at(document, "annotations", row, "segmentation"))
         return rings if isinstance(rings, list) and form_of(rings) == Form.RINGS else None
 
     yield Rows(other, at=at, expected=_OUTLINE, new=new)
-    if 2 * n_outlined > len(form):
+    if 2 * np.count_nonzero(outlined) > len(form):
         yield Rows(none, at=at, expected=f"{_OUTLINE}, as most annotations here have")
     # Empty rings, which P004 reports, are no outlines.
     elif document.has_rings.any() or (outlined & (form != Form.RINGS)).any():
@@ -324,78 +291,6 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
         # Without examples, since drawing some of them on a picture would show nothing.
         yield summary(f"{says}on all, or on none", at, np.flatnonzero(none), examples=(),
                       severity=Severity.INFO)  # fmt: skip
-
-
-@rule(
-    "S011 warning, safe fix: area is missing or not a number",
-    breaks="""COCOeval, which sorts objects by size, stops: with KeyError if the area is missing,
-        and with TypeError if it is null, text, a list or an object.""",
-    explanation="""The area in square pixels is missing or not a number. The fix computes it from
-        the outline, or from the box if there is none; text such as "996.0" becomes that number.""",
-    bad={"annotations": [{"area": ABSENT}]},
-    good={"annotations": [{"area": 600.0}]},
-    requires=("S012",),
-)
-def _area(document: Document, _settings: ValidateSettings) -> Checked:
-    kind = document.annotations.kind["area"]
-    absent = document.is_object & np.isin(kind, (Kind.MISSING, Kind.NULL))
-    wrong = np.isin(kind, (Kind.BOOL, Kind.TEXT, Kind.LIST, Kind.DICT))
-    if not (absent.any() or wrong.any()):
-        return
-    of_box = np.where(document.has_box, document.box_area, np.nan)
-    areas = np.where(np.isnan(document.outline_area), of_box, document.outline_area)
-    areas[document.once(layout.doubtful_boxes) | ~(areas > 0) | ~np.isfinite(areas)] = np.nan
-
-    def new(row: int) -> int | float | None:
-        written = _number(document.record(row)["area"]) if kind.item(row) == Kind.TEXT else math.nan
-        area = written if written > 0 else float(areas[row])
-        return _plain(area) if math.isfinite(area) else None
-
-    for where in (absent, wrong):
-        yield Rows(where, at="annotations/area", expected="a number of square pixels", new=new)
-
-
-@rule(
-    "S007 error, safe fix: width or height of an image is not a size",
-    breaks="pycocotools cannot make masks, and loaders that scale boxes divide by the size.",
-    explanation="""The width or height is not a whole number above 0. The fix writes "640", "640.0"
-        and 640.0 as 640. For others, M003 reads the files given by `--images`.""",
-    bad={"images": [{"width": "100"}]},
-    good={"images": [{"width": 100}]},
-    requires=("S012",),
-)
-def _size(document: Document, _settings: ValidateSettings) -> Checked:
-    values = document.images.values
-    for key in ("width", "height"):
-
-        def new(row: int, key: str = key) -> int | None:
-            number = _numbers(value_at(document, "images", row, key))
-            return number if type(number) is int and number >= 1 else None
-
-        sides = (value.get(key) if isinstance(value, dict) else 1 for value in values)
-        odd = np.array([type(side) is not int or side <= 0 for side in sides], np.bool_)
-        yield Rows(odd, at=f"images/{key}", expected="a whole number above 0", new=new)
-
-
-@rule(
-    "S008 error: image has no file_name",
-    breaks="Loaders such as torchvision's CocoDetection open the image by its file_name, and stop.",
-    explanation="""The file_name of an image is missing, empty, or not text. It is an info finding
-        if there is a coco_url instead, as in LVIS.""",
-    bad={"images": [{"file_name": ""}]},
-    good={"images": [{"file_name": "0"}]},
-    requires=("S012",),
-)
-def _name(document: Document, _settings: ValidateSettings) -> Checked:
-    named, urls = (
-        np.array([*map(bool, document.images.texts(key))], np.bool_)
-        for key in ("file_name", "coco_url")
-    )
-    urls &= _lacking(document, "images", "file_name") if document.lists else False
-    nameless = document.images.is_object & ~named
-    at, mild = "images/file_name", Severity.INFO
-    yield Rows(nameless & ~urls, at=at, expected="non-empty text")
-    yield Rows(nameless & urls, at=at, expected="it besides coco_url", severity=mild)
 
 
 @rule(
@@ -454,30 +349,115 @@ def _not_examined(document: Document, _settings: ValidateSettings) -> Checked:
         yield Defect("there are no annotations, so none was examined; expected annotations")
 
 
-@rule(
-    "S017 warning: ignore is 1 where iscrowd is not",
-    breaks="COCOeval overwrites ignore: a perfect detector misses the object and loses AP.",
-    explanation="""COCOeval of pycocotools sets ignore to iscrowd before it evaluates, so that the
-        object counts; `bboxqa agree` treats it as a crowd. Write iscrowd 1, or remove ignore.""",
-    bad={"annotations": [{"ignore": 1}]},
-    good={"annotations": [{"ignore": 0}]},
-)
-def _ignored(document: Document, _settings: ValidateSettings) -> Checked:
-    says = "ignore is 1, which pycocotools overwrites with iscrowd: the object counts"
-    rows, expected = sorted(document.annotations.ignored), "iscrowd 1, or no ignore"
-    yield Rows(rows, says, "annotations/ignore", expected)
-
-
-def _score(document: Document, _settings: ValidateSettings, *, are_wrong: bool) -> Checked:
+def _scores(document: Document, _settings: ValidateSettings) -> Checked:
     """E001 and E002: results whose score is no finite number, or outside of 0 to 1."""
-    scores, where = document.annotations.scores, document.is_object.copy()
-    where[scores.row[~np.isnan(scores.value)]] = False
-    if are_wrong:
-        where = np.isin(np.arange(len(where)), scores.row[(scores.value < 0) | (scores.value > 1)])
-    yield Rows(where, at="annotations/score", expected=_SCORE)
+    scores, none, at = document.annotations.scores, document.is_object.copy(), "annotations/score"
+    none[scores.row[~np.isnan(scores.value)]] = False
+    odd = np.unique(scores.row[(scores.value < 0) | (scores.value > 1)])
+    for where, code in ((none, "E001"), (odd, "E002")):
+        yield Rows(where, at=at, expected="a number from 0 to 1", code=code)
 
 
-RULES: tuple[Rule, ...] = (
+RULES = (
+    rule(
+        "S001 error: list of records is missing or not a list",
+        breaks="pycocotools finds no images, or stops with a KeyError at the first query.",
+        explanation="""A COCO file needs the lists images, annotations and categories, which may be
+            empty. One is missing or is not a list. A file of images alone is of another kind.""",
+        bad={"categories": ABSENT},
+        good={"annotations": []},
+    )(_top_level),
+    rule(
+        "S009 error: record or info is not an object, or licenses is not a list",
+        breaks="pycocotools stops with a TypeError while it builds its index.",
+        explanation="""An image, an annotation or a category has to be an object with keys. It is a
+            warning if info is not an object, or licenses is not a list.""",
+        bad={"annotations": [{}, [1, 1, 1]]},
+        good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
+    )(_records),
+    rule(
+        "S012 error, safe fix: record is empty, or has none of the keys that it needs",
+        breaks="pycocotools stops with a KeyError while it builds its index.",
+        explanation="""An image, an annotation or a category is {}, or has other keys than those of
+            COCO. The fix removes records that are {}.""",
+        bad={"annotations": [{}, dict.fromkeys(_ALL_KEYS, ABSENT)]},
+        good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
+    )(_records),
+    rule(
+        "S002 error: required key is missing",
+        breaks="pycocotools stops with a KeyError at the first record without the key.",
+        explanation="""Each record needs its id, and each annotation an image_id, a category_id and
+            a bbox. An outline without a bbox is a warning if other annotations have one.""",
+        bad={"annotations": [{"category_id": ABSENT}]},
+        good={"annotations": [{"segmentation": _RING}]},
+        requires=("S012",),
+    )(_records),
+    rule(
+        "S004 info, safe fix: info or licenses missing, or year empty",
+        breaks="""COCO.info() of pycocotools stops without info, and strict readers at an empty
+            year.""",
+        explanation="""The info or the licenses are missing, or the year is "", as CVAT writes it.
+            The fix adds an empty info and empty licenses, and removes the empty year.""",
+        bad={"info": {"year": ""}},
+        good={"info": {"year": 2026}},
+        requires=("F001", "S001"),
+    )(_top_level),
+    rule(
+        "S013 info, safe fix: year is not a number",
+        breaks="Readers with a strict schema expect the year as a number and refuse the file.",
+        explanation="""The year of info is text, as Roboflow writes it, or not a year. The fix
+            writes "2026" as 2026.""",
+        bad={"info": {"year": "2026"}},
+        good={"info": {"year": 2026}},
+    )(_top_level),
+    rule(
+        "S005 warning, safe fix: iscrowd is not 0 or 1",
+        breaks="COCOeval stops with KeyError 'iscrowd', or ignores the object if it is 2 or more.",
+        explanation="""iscrowd is 0 for one object and 1 for a group drawn as one. The fix writes 0
+            if it is missing or null, and 0 or 1 for values such as true, 1.0 or "1".""",
+        bad={"annotations": [{"iscrowd": ABSENT}]},
+        good={"annotations": [{"iscrowd": 0}]},
+        requires=("S012",),
+    )(_values),
+    rule(
+        "S011 warning, safe fix: area is missing or not a number",
+        breaks="""COCOeval, which sorts objects by size, stops: with KeyError if the area is
+            missing, and with TypeError if it is null, text, a list or an object.""",
+        explanation="""The area in square pixels is missing or not a number. The fix computes it
+            from the outline, or from the box if there is none; text such as "996.0" becomes that
+            number.""",
+        bad={"annotations": [{"area": ABSENT}]},
+        good={"annotations": [{"area": 600.0}]},
+        requires=("S012",),
+    )(_values),
+    rule(
+        "S017 warning: ignore is 1 where iscrowd is not",
+        breaks="COCOeval overwrites ignore: a perfect detector misses the object and loses AP.",
+        explanation="""COCOeval of pycocotools sets ignore to iscrowd before it evaluates, so that
+            the object counts; `bboxqa agree` treats it as a crowd. Write iscrowd 1, or remove
+            ignore.""",
+        bad={"annotations": [{"ignore": 1}]},
+        good={"annotations": [{"ignore": 0}]},
+    )(_values),
+    rule(
+        "S007 error, safe fix: width or height of an image is not a size",
+        breaks="pycocotools cannot make masks, and loaders that scale boxes divide by the size.",
+        explanation="""The width or height is not a whole number above 0. The fix writes "640",
+            "640.0" and 640.0 as 640. For others, M003 reads the files given by `--images`.""",
+        bad={"images": [{"width": "100"}]},
+        good={"images": [{"width": 100}]},
+        requires=("S012",),
+    )(_image_values),
+    rule(
+        "S008 error: image has no file_name",
+        breaks="""Loaders such as torchvision's CocoDetection open the image by its file_name, and
+            stop.""",
+        explanation="""The file_name of an image is missing, empty, or not text. It is an info
+            finding if there is a coco_url instead, as in LVIS.""",
+        bad={"images": [{"file_name": ""}]},
+        good={"images": [{"file_name": "0"}]},
+        requires=("S012",),
+    )(_image_values),
     rule(
         "E001 error: result without a score",
         breaks="COCOeval sorts results by score: it stops with a KeyError or a TypeError.",
@@ -485,7 +465,7 @@ RULES: tuple[Rule, ...] = (
             the detector.""",
         bad=_RESULT.replace("0.9", '"0.9"'),
         good=_RESULT,
-    )(partial(_score, are_wrong=False)),
+    )(_scores),
     rule(
         "E002 warning: score outside 0 to 1",
         breaks="Confidence thresholds, calibration and ensembles are wrong.",
@@ -493,5 +473,5 @@ RULES: tuple[Rule, ...] = (
             negative scores logits. Convert them.""",
         bad=_RESULT.replace("0.9", "90"),
         good=_RESULT,
-    )(partial(_score, are_wrong=True)),
+    )(_scores),
 )

@@ -1,7 +1,6 @@
 """T: defects of files of annotation tools, which the formats find while they read."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from bboxqa.rules.base import Example, Files, Rule, found_defects, rule
@@ -11,7 +10,7 @@ def _rule(head: str, breaks: str, explanation: str, example: tuple[Example, Exam
     """Return a rule about the defects that a format finds; the bad example comes first."""
     bad, good = example
     made = rule(head, breaks=breaks, explanation=explanation, bad=bad, good=good)
-    return made(partial(found_defects, head[:4]))
+    return made(found_defects)
 
 
 def _changed(good: Any, *changes: tuple[str, str]) -> tuple[Example, Example]:
