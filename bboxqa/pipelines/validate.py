@@ -7,7 +7,7 @@ from os.path import lexists, realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import DatasetError
@@ -24,7 +24,6 @@ from bboxqa.formats.source import SourcePath, no_such_file
 from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.formats.unreadable import refuse_results
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
-from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
 from bboxqa.report.findings import Report
 from bboxqa.rules.document import Document, kind_of
@@ -101,7 +100,7 @@ def validate(
         return validate_with(as_paths(source), *more, choices=given())
     reading = read_bytes(document_bytes(source), "document")
     document = _document(images, _read_truth(ground_truth), progress, (), reading)
-    return _report(validate_documents([document], checked, max_findings))
+    return Report(**asdict(validate_documents([document], checked, max_findings)))
 
 
 def validate_with(
@@ -134,12 +133,7 @@ def validate_with(
             documents = map(people.noted, documents)
         found = validate_documents(documents, settings, max_findings, progress)
         found = replace(found, notes=(*notes, *found.notes))
-        return _report(found if people is None else people.hidden(found))
-
-
-def _report(found: FoundReport) -> Report:
-    """Return findings as a report that can be rendered."""
-    return Report(**{each: getattr(found, each) for each in found.__struct_fields__})
+        return Report(**asdict(found if people is None else people.hidden(found)))
 
 
 def _documents(

@@ -11,18 +11,7 @@ from urllib.parse import quote
 from bboxqa.core.json_values import json_line, json_safe
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.findings import Finding, FoundBox, FoundReport, Severity, identities
-from bboxqa.report.findings import (
-    Group,
-    about_record,
-    content,
-    groups,
-    hidden_by,
-    named_records,
-    next_command,
-    place,
-    rule_text,
-    severity_counts,
-)
+from bboxqa.report import findings as texts
 from bboxqa.report.pages import ONE_FILE, Data, PageTarget, render
 from bboxqa.report.pictures import Pixels, outline_path
 from bboxqa.report.reproduction import inputs_table, settings_table
@@ -130,14 +119,14 @@ def _sarif_result(finding: Finding, name: str, index: dict[str, int]) -> dict[st
         "ruleId": finding.code,
         "level": _LEVELS[finding.severity],
         # In a SARIF message, brackets would turn text of the file into a link.
-        "message": {"text": re.sub(r"([\\\[\]])", r"\\\1", content(finding))},
+        "message": {"text": re.sub(r"([\\\[\]])", r"\\\1", texts.content(finding))},
         "locations": [{"physicalLocation": where}],
         # GitHub uses the first one only; a hash of the line would be the same for all findings
         # in a file without line ends.
         "partialFingerprints": {"primaryLocationLineHash": name, "bboxqaIdentity/v1": name},
         "properties": {"pointer": finding.pointer, "ids": finding.ids, "fixable": finding.fix},
     }
-    if finding.count > 1 and (named := named_records(finding)):
+    if finding.count > 1 and (named := texts.named_records(finding)):
         result["properties"]["records"] = named
     if finding.code in index:
         result["ruleIndex"] = index[finding.code]
@@ -148,11 +137,13 @@ def github_lines(report: FoundReport) -> Iterator[str]:
     """Yield `::error file=…,line=…,col=…,title=…::message` for each finding."""
     # GitHub shows the first few of each kind only.
     for finding in sorted(report.findings, key=lambda finding: -finding.severity.rank):
-        message = content(finding)
+        message = texts.content(finding)
         properties = {"file": one_line(finding.file)}
         if finding.spot is not None:
             properties |= {"line": str(finding.spot.line), "col": str(finding.spot.column)}
-        properties["title"] = f"{finding.code} {rule_text(report, finding.code).title}".rstrip()
+        properties["title"] = (
+            f"{finding.code} {texts.rule_text(report, finding.code).title}".rstrip()
+        )
         listed = ",".join(
             f"{key}={_percent_escaped(value, _PROPERTY_SIGNS)}" for key, value in properties.items()
         )
@@ -182,10 +173,12 @@ def junit_lines(report: FoundReport) -> Iterator[str]:
         suite = SubElement(root, "testsuite", name=_xml(name), tests=str(len(codes)))
         n_failures = 0
         for code in codes:
-            rule, findings = rule_text(report, code), by_code.get(code, [])
+            rule, findings = texts.rule_text(report, code), by_code.get(code, [])
             title = _xml(f"{code} {rule.title}".rstrip())
             case = SubElement(suite, "testcase", classname=_xml(name), name=title)
-            lines = [f"{place(each)}: {each.severity} {content(each)}" for each in findings]
+            lines = [
+                f"{texts.place(each)}: {each.severity} {texts.content(each)}" for each in findings
+            ]
             ranks = [each.severity.rank for each in findings]
             if max(ranks, default=-1) >= report.fail_on.rank:
                 n_failures += 1
@@ -230,7 +223,7 @@ def findings_page(
     command: str = "",
 ) -> str:
     """Return the page of a report: its files and the findings of each rule."""
-    found, pixels = groups(report), pixels or {}
+    found, pixels = texts.groups(report), pixels or {}
     names, files = _with_boxes(found), {file.name for file in report.files}
     validated = PurePath(*files).name if len(files) == 1 else count(len(files), "file")
     number = {name: index for index, name in enumerate(names[: target.top], 1)}
@@ -247,18 +240,17 @@ def findings_page(
         title="Findings of bboxqa validate",
         kicker=f"Validation of {validated}",
         report=report,
-        counts=severity_counts(report),
-        next_step=next_command(found),
+        counts=texts.severity_counts(report),
+        next_step=texts.next_command(found),
         files=Data("Content", _OF_FILE, content_rows),
         groups=found,
         pictures={
             group.rule.code: [*_pictures(group.listed, number, pixels, drawn)] for group in found
         },
-        hidden_by=hidden_by,
-        place=place,
-        about=about_record,
+        place=texts.place,
+        about=texts.about_record,
         # The records of a summary, all or the first ones.
-        records=lambda of: (named_records(of) if of.count > 1 else []) or of.examples,
+        records=lambda of: (texts.named_records(of) if of.count > 1 else []) or of.examples,
         first_few=first_few,
         n_rules=len(report.rules),
         manifest=manifest,
@@ -277,10 +269,10 @@ def images_with_boxes(report: FoundReport, top: int) -> dict[str, tuple[int, int
         for finding in report.findings
         for box in finding.boxes
     }
-    return {name: sizes[name] for name in _with_boxes(groups(report))[:top] if name}
+    return {name: sizes[name] for name in _with_boxes(texts.groups(report))[:top] if name}
 
 
-def _with_boxes(found: Iterable[Group]) -> list[str]:
+def _with_boxes(found: Iterable[texts.Group]) -> list[str]:
     """Return the file names of images with boxes: the first of each rule, then the second ones."""
     of_rule = [
         dict.fromkeys(box.image for finding in group.listed for box in finding.boxes)
@@ -303,7 +295,7 @@ def _pictures(
             if box.image in number:
                 of_image.setdefault(box.image, []).append(box)
         for name, boxes in of_image.items():
-            caption = ", ".join(filter(None, (about_record(finding), name)))
+            caption = ", ".join(filter(None, (texts.about_record(finding), name)))
             yield {
                 "caption": caption or finding.pointer,
                 "number": number[name],

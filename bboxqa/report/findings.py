@@ -147,6 +147,10 @@ class Group(msgspec.Struct, frozen=True):
     """Number of records with a finding: one finding may be about all records of a file."""
     fixes: str
     """The kinds of fixes of the listed findings."""
+    title: str
+    """Code, severity, title of the rule and number of records, for a text."""
+    hidden: str
+    """The unlisted findings that follow from these, in words; "" if none."""
 
 
 def groups(report: FoundReport) -> list[Group]:
@@ -162,17 +166,17 @@ def groups(report: FoundReport) -> list[Group]:
         total = max(report.counts.get(code, 0), len(found))
         n_records = total + sum(each.count - 1 for each in found)
         fixes = ", ".join(dict.fromkeys(each.fix or "none" for each in found)) or "none"
-        result.append(Group(rule, severity, total, tuple(found), worst, n_records, fixes))
+        records = "" if n_records == total else " records"
+        least = "at least " if records and len(found) < total else ""
+        title = f"{code} {severity}: {rule.title} ({least}{n_records:,}{records})"
+        follow = ", ".join(f"{by} ({n:,})" for by, n in report.hidden.get(code, {}).items())
+        hidden = f"Not listed, as it follows from this: {follow}" if follow else ""
+        result.append(
+            Group(rule, severity, total, (*found,), worst, n_records, fixes, title, hidden)
+        )
     return sorted(
         result, key=lambda g: (-g.severity.rank, all(each.ids for each in g.worst), g.rule.code)
     )
-
-
-def hidden_by(report: FoundReport, code: str) -> str:
-    """Return the unlisted findings that follow from those of a rule, in words; "" if none."""
-    hidden = report.hidden.get(code, {})
-    numbers = ", ".join(f"{other} ({number:,})" for other, number in hidden.items())
-    return f"Not listed, as it follows from this: {numbers}" if numbers else ""
 
 
 def severity_counts(report: FoundReport) -> str:
@@ -227,12 +231,12 @@ def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False)
     yield from (f"Note: {one_line(note)}" for note in report.notes)
     shown = [group for group in found if group.severity is not Severity.INFO] or found
     for group in found if verbose else shown[:_RULES]:
-        yield from ("", *_group(report, group, verbose=verbose))
+        yield from ("", *_group(group, verbose=verbose))
     further, infos = ((), ()) if verbose else (shown[_RULES:], found[len(shown) :])
     if further:
         yield from ("", "Further rules, which --verbose lists:")
     for group in further[:_TITLES]:
-        yield _title(group) + (f"  {place(group.worst[0])}" if group.listed else "")
+        yield group.title + (f"  {place(group.worst[0])}" if group.listed else "")
     if rest := further[_TITLES:]:
         yield f"… and {count(len(rest), 'more rule')}: {first_few(rest, _CODES, _number)}"
     if infos:
@@ -264,16 +268,9 @@ def _number(group: Group) -> str:
     return group.rule.code + (f" ({group.total:,})" if group.total > 1 else "")
 
 
-def _title(group: Group) -> str:
-    records = "" if group.n_records == group.total else " records"
-    least = "at least " if records and len(group.listed) < group.total else ""
-    total = f"{least}{group.n_records:,}{records}"
-    return f"{group.rule.code} {group.severity}: {group.rule.title} ({total})"
-
-
-def _group(report: FoundReport, group: Group, *, verbose: bool) -> Iterator[str]:
+def _group(group: Group, *, verbose: bool) -> Iterator[str]:
     """Yield the findings of a rule, all that are listed or the first places of the worst."""
-    yield _title(group)
+    yield group.title
     yield from wrap(group.rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  ")
     listed, how = group.listed, " (--max-findings 0 shows all)"
     if not verbose:
@@ -295,8 +292,8 @@ def _group(report: FoundReport, group: Group, *, verbose: bool) -> Iterator[str]
             yield f"    {below}"
     if more := group.total - len(listed):
         yield f"  … and {more:,} more{how}"
-    if hidden := hidden_by(report, group.rule.code):
-        yield f"  {hidden}; --show-consequences lists it"
+    if group.hidden:
+        yield f"  {group.hidden}; --show-consequences lists it"
 
 
 def concise_lines(report: FoundReport) -> Iterator[str]:
