@@ -18,8 +18,9 @@ from bboxqa.formats.sources import as_paths
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
 from bboxqa.model.masks import SegmentationKind
 from bboxqa.rules.layout import (
+    FEW_OF_ALL,
+    FEW_REPEATS,
     Boxes,
-    are_many,
     boxes_in,
     copies_of,
     first_equal,
@@ -29,7 +30,7 @@ from bboxqa.rules.layout import (
 
 if TYPE_CHECKING:
     from bboxqa.model.findings import Finding
-    from bboxqa.rules.document import Document, FileKind
+    from bboxqa.rules.document import Document
 
 STOPPING = (
     "F001", "F002", "F003", "F004", "F005", "F006",
@@ -116,7 +117,8 @@ def _suspect_codes(file: AnnotationFile, read: Boxes, *, boxes: bool) -> tuple[s
     if file.records == "annotations":
         columns = (read.image, of.category_id, read.author, of.iscrowd, *read.bbox.T)
         first = first_equal([column[is_looked_at] for column in columns])
-        if are_many(int((first != np.arange(len(first))).sum()), len(first)):
+        n_repeats = np.count_nonzero(first != np.arange(len(first)))
+        if n_repeats >= max(FEW_REPEATS, FEW_OF_ALL * len(first)):
             codes += ("D001",)
     if boxes and sample is not None and not codes and len(copies_of(read, is_looked_at)[0]):
         codes = ("B014",)

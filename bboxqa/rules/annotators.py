@@ -13,7 +13,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import Checked, Rows, ids_of, rule, summary, value_at
 from bboxqa.rules.document import Document
-from bboxqa.rules.people import authorship, image_list, names_in, quoted
+from bboxqa.rules.people import authorship, names_in, quoted
 
 # The user who created a record may not be the annotator who drew the box.
 _CREATOR = "created_by"
@@ -64,7 +64,7 @@ def _inconsistent(document: Document, _settings: ValidateSettings) -> Checked:
         what += f"under {shortened(key)}; expected it on all"
         expected = f"{key} on every {name[:-1]}"
         yield summary(what, at, rows, document, expected=expected, severity=mild)
-    lists = [image_list(image) for image in document.images.values]
+    lists = document.once(authorship).lists
     for listed in ASKED_KEYS:
         odd = [row for row, (own, v) in enumerate(lists) if own == listed and names_in(v) is None]
         yield Rows(odd, at=f"images/{listed}", expected='a list of names, or an object {"name": …}')
@@ -125,7 +125,7 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Checked:
     wrong = rows[~np.isin(pairs, authors.asked[:, 0] * n + folded[authors.asked[:, 1]])]
 
     def says(row: int) -> str:
-        listed, value = image_list(document.images.values[int(document.image[row])])
+        listed, value = authors.lists[document.image[row]]
         own = quoted(authors.names[authors.author[row]])
         return f"annotator {own} is not in {shortened(listed)} of the image: {shortened([*value])}"
 
@@ -198,7 +198,7 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     requires=("B014",),
 )
 def _copies(document: Document, _settings: ValidateSettings) -> Checked:
-    authors, boxes = document.once(authorship), document.once(shapes.written_numbers)
+    authors, boxes = document.once(authorship), document.once(shapes.rotations).written
     if len(authors.names) < 2:
         return
     rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))

@@ -37,7 +37,7 @@ _NEAR = 0.04
     requires=("R008",),
 )
 def _no_area(document: Document, _settings: ValidateSettings) -> Checked:
-    rotations, box = document.annotations.rotations, document.once(shapes.written_numbers)
+    rotations, box = document.annotations.rotations, document.once(shapes.rotations).written
     facts = document.once(shapes.box_facts)
     wrong: BoolArray = np.any(box[:, 2:4] <= 0, axis=1)
     wrong[rotations.row[rotations.n_numbers == 8]] = False

@@ -83,7 +83,7 @@ def _repeats(document: Document) -> IndexArray:
     result, rows = np.full(len(columns), -1), document.once(shapes.equal_boxes)[0]
     # These columns distinguish many records without decoding them.
     codes = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd)
-    numbers = (*document.once(shapes.written_numbers).T, columns.area, *document.outline_bounds.T)
+    numbers = (*document.once(shapes.rotations).written.T, columns.area, *document.outline_bounds.T)
     rows = shapes.with_equals(rows, [*codes, columns.form, *map(np.nan_to_num, numbers)])
     first: dict[str, int] = {}
     # Annotation tools have ids of their own.
@@ -186,7 +186,8 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
         return f"annotation is equal to annotation {name} in all but the id"
 
     # With equal ids, pycocotools keeps one in some places and both in others.
-    wrong = repeats & (same_id | layout.are_many(int(repeats.sum()), len(earlier)))
+    most = max(layout.FEW_REPEATS, layout.FEW_OF_ALL * len(earlier))
+    wrong = repeats & (same_id | (repeats.sum() >= most))
     for where, severity in ((wrong, Severity.ERROR), (repeats & ~wrong, None)):
         yield Rows(
             where, says, expected="each annotation once", severity=severity,
@@ -231,34 +232,44 @@ def _category(document: Document, place: int, row: int = -1) -> str:
     return shortened(name)
 
 
-@rule(
-    "Q001 info: category with few annotations, or with nearly all",
-    breaks="A model hardly learns a rare category, and its AP depends on a few objects.",
-    explanation="""Categories with 1 to 9 annotations are counted, and one of several with more than
-        90 % of all. Collect more images, merge categories, or weight them in training.""",
-    bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
-    good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
-)
-def _balance(document: Document, _settings: ValidateSettings) -> Checked:
-    categories = document.categories
-    if not (document.complete("categories") and document.complete("annotations")):
-        return
+def _counts(document: Document, _settings: ValidateSettings) -> Checked:
+    """Q001 and Q003: categories and images with unusual numbers of annotations."""
+    categories, images = document.categories, document.images
     number = np.bincount(document.category[document.category >= 0], minlength=len(categories))
+    if not (document.complete("categories") and document.complete("annotations")):
+        number[:] = 0
     used = np.flatnonzero(number)
     few = used[number[used] < _FEW]
     if len(few):
         rarest = few[np.argsort(number[few], kind="stable")].tolist()
         names = first_few(rarest, 3, lambda row: f"{_category(document, row)} ({number[row]})")
         what = f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used categories: "
-        expected = f"{_FEW} annotations or more"
-        yield summary(what + names, "categories", few, document, expected=expected)
+        what, expected = what + names, f"{_FEW} annotations or more"
+        yield summary(what, "categories", few, document, expected=expected, code="Q001")
     total, largest = int(number.sum()), int(number.max(initial=0))
     if len(used) > 1 and largest > _MOST * total:
         top, expected = int(number.argmax()), f"at most {_MOST:.0%} of the annotations"
-        name, n, pointer = _category(document, top), largest, pointer_to("categories", top)
-        message = f"category {name} has {n:,} of {count(total, 'annotation')}; expected {expected}"
-        ids = ids_of(document, "categories", top)
-        yield Defect(message, pointer, None, n, expected, ids, key=name, count=n)
+        name, pointer = _category(document, top), pointer_to("categories", top)
+        yield Defect(
+            f"category {name} has {largest:,} of {count(total, 'annotation')}; expected {expected}",
+            pointer, found=largest, expected=expected, ids=ids_of(document, "categories", top),
+            key=name, count=largest, code="Q001",
+        )  # fmt: skip
+    in_image = np.bincount(document.image[document.image >= 0], minlength=len(images))
+    rows = np.flatnonzero(in_image)
+    if len(rows) < _ENOUGH_IMAGES:
+        return
+    score, _ = deviations(np.log1p(in_image[rows]), rows * 0, _MIN_NUMBER_SPREAD)
+    middle, odd = float(np.median(in_image[rows])), np.abs(score) > _FAR
+    # If most images have the same number, the spread is 0, so many others would be unusual.
+    if odd.sum() <= max(1, _RARE * len(rows)):
+
+        def says(row: int) -> str:
+            n = count(int(in_image[row]), "annotation")
+            return f"image has {n}; the median of the annotated images is {middle:g}"
+
+        found = lambda row: int(in_image[row])  # noqa: E731
+        yield Rows(rows[odd], says, "images", found=found, code="Q003")
 
 
 @rule(
@@ -290,32 +301,6 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
         return f"bbox is {own}; {usual}"
 
     yield Rows(np.abs(score) > _FAR, says, "annotations/bbox", owner=rows)
-
-
-@rule(
-    "Q003 info: image with an unusual number of annotations",
-    breaks="Such images weigh more than others, and can exhaust the memory of a batch.",
-    explanation="""log(1 + n) of the n annotations is more than 6 robust standard deviations (1.4826
-        times the median absolute deviation, at least 0.2) from the median of at least 8 annotated
-        images. If more than a tenth deviate, none is unusual.""",
-    bad={"images": [{}] * 8, "annotations": [*_ONE_EACH, *_MORE]},
-    good={"images": [{}] * 8, "annotations": [*_ONE_EACH, *_MORE[:3]]},
-)
-def _numbers(document: Document, _settings: ValidateSettings) -> Checked:
-    number = np.bincount(document.image[document.image >= 0], minlength=len(document.images))
-    rows = np.flatnonzero(number)
-    if len(rows) < _ENOUGH_IMAGES:
-        return
-    score, _ = deviations(np.log1p(number[rows]), rows * 0, _MIN_NUMBER_SPREAD)
-    middle, odd = float(np.median(number[rows])), np.abs(score) > _FAR
-    # If most images have the same number, the spread is 0, so many others would be unusual.
-    if odd.sum() <= max(1, _RARE * len(rows)):
-
-        def says(row: int) -> str:
-            n = count(int(number[row]), "annotation")
-            return f"image has {n}; the median of the annotated images is {middle:g}"
-
-        yield Rows(rows[odd], says, "images", found=lambda row: int(number[row]))
 
 
 def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: bool) -> Checked:
@@ -394,4 +379,21 @@ RULES = (
         bad=_TWICE,
         good=_ONCE,
     )(partial(_in_tracks, is_category=False)),
+    rule(
+        "Q001 info: category with few annotations, or with nearly all",
+        breaks="A model hardly learns a rare category, and its AP depends on a few objects.",
+        explanation="""Categories with 1 to 9 annotations are counted, and one of several with more
+            than 90 % of all. Collect more images, merge categories, or weight them in training.""",
+        bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
+        good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
+    )(_counts),
+    rule(
+        "Q003 info: image with an unusual number of annotations",
+        breaks="Such images weigh more than others, and can exhaust the memory of a batch.",
+        explanation="""log(1 + n) of the n annotations is more than 6 robust standard deviations
+            (1.4826 times the median absolute deviation, at least 0.2) from the median of at least 8
+            annotated images. If more than a tenth deviate, none is unusual.""",
+        bad={"images": [{}] * 8, "annotations": [*_ONE_EACH, *_MORE]},
+        good={"images": [{}] * 8, "annotations": [*_ONE_EACH, *_MORE[:3]]},
+    )(_counts),
 )

@@ -387,8 +387,8 @@ def copies_of(boxes: Boxes, usable: BoolArray) -> tuple[IndexArray, IndexArray]:
     return rows[kept], n_sizes[group[kept]]
 
 
-# Fewer repeats, or a smaller share, come from copying boxes by accident.
-_FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
+FEW_REPEATS, FEW_OF_ALL = 5, 0.05
+"""Fewer repeats, or a smaller share, come from copying boxes by accident."""
 
 
 def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
@@ -412,8 +412,3 @@ def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
     starts = np.flatnonzero(begins)
     first[rows] = np.repeat(rows[starts], np.diff(starts, append=len(rows)))
     return first
-
-
-def are_many(n_repeats: int, n_annotations: int) -> bool:
-    """Return whether so many annotations are repeats that results of the file are wrong."""
-    return n_repeats >= max(_FEW_REPEATS, _FEW_OF_ALL * n_annotations)

@@ -18,11 +18,13 @@ from bboxqa.rules.pictures import ImageState, Place, find_files
 
 _N_COLOURS = 1 << 24
 _WHOLE = "a whole number, 0 or more"
+_COLOURS = f"1 to {_N_COLOURS - 1:,}, as red + 256 green + 65536 blue"
+_AT = "annotations/segments_info"
 
 
-def _of_segments(document: Document, where: BoolArray, key: str, expected: str) -> Rows:
+def _of_segments(document: Document, code: str, where: BoolArray, key: str, expected: str) -> Rows:
     """Return the segments where the value of a key, or the segment itself, is wrong."""
-    segments, at = document.annotations.segments, "annotations/segments_info"
+    segments = document.annotations.segments
 
     def says(which: int) -> str:
         record = document.record(int(segments.row[which]))
@@ -34,7 +36,7 @@ def _of_segments(document: Document, where: BoolArray, key: str, expected: str) 
 
     keys = (key,) if key else ()
     inner = lambda which: (int(segments.place[which]), *keys)  # noqa: E731
-    return Rows(where, says, at, expected, owner=segments.row, inner=inner)
+    return Rows(where, says, _AT, expected, owner=segments.row, inner=inner, code=code)
 
 
 def panoptic_example(**segment: object) -> str:
@@ -49,25 +51,19 @@ def panoptic_example(**segment: object) -> str:
     )
 
 
-@rule(
-    "G001 error: segment without a required key",
-    breaks="panopticapi stops with a KeyError or TypeError at the first one.",
-    explanation="""A panoptic annotation has a list segments_info, and each segment an id, a
-        category_id, an area in pixels and iscrowd, 0 or 1. Export the file again.""",
-    bad=panoptic_example(area="9"),
-    good=panoptic_example(),
-)
-def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
+def _segments(document: Document, _settings: ValidateSettings) -> Checked:
+    """G001 to G004: segments without a key, and impossible ids, categories and areas."""
     segments, unlisted = document.annotations.segments, document.is_object.copy()
+    ids, area, box = segments.id, segments.area, segments.bbox[:, 2] * segments.bbox[:, 3]
     unlisted[segments.row[segments.place >= 0]] = False
     # An empty list has no segments either, but is valid.
-    rows = np.flatnonzero(unlisted).tolist()
-    wrong = [row for row in rows if document.record(row).get("segments_info") != []]
-    yield Rows(wrong, at="annotations/segments_info", expected="a list of segments")
+    wrong = [row for row in np.flatnonzero(unlisted).tolist()
+             if document.record(row).get("segments_info") != []]  # fmt: skip
+    yield Rows(wrong, at=_AT, expected="a list of segments", code="G001")
     lacks = {
-        ("id", _WHOLE): segments.id < 0,
+        ("id", _WHOLE): ids < 0,
         ("category_id", _WHOLE): segments.category_id < 0,
-        ("area", "a number of pixels"): np.isnan(segments.area),
+        ("area", "a number of pixels"): np.isnan(area),
         ("iscrowd", "0 or 1"): segments.iscrowd < 0,
     }
     if kind_of(document).is_of_truth:
@@ -75,66 +71,28 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
         lacks = dict(list(lacks.items())[:2])
     left = segments.place >= 0
     empty = left & np.logical_and.reduce(list(lacks.values()))
-    expected = f"an object with {', '.join(key for key, _ in lacks)}"
-    yield _of_segments(document, empty, "", expected)
+    found = [("G001", empty, "", f"an object with {', '.join(key for key, _ in lacks)}")]
     left &= ~empty
     for (key, expected), lacking in lacks.items():
-        yield _of_segments(document, left & lacking, key, expected)
-        left &= ~lacking
-
-
-@rule(
-    "G002 error: segment id that is not a colour, or used twice in its image",
-    breaks="panopticapi keeps one of two equal ids, and finds none that the PNG cannot hold.",
-    explanation="""The colour of a pixel is the id of its segment: red + 256 green + 65536 blue. An
-        id has to be 1 to 16,777,215, and to be unique in its image.""",
-    bad=panoptic_example(id=7),
-    good=panoptic_example(),
-)
-def _impossible_id(document: Document, _settings: ValidateSettings) -> Checked:
-    segments = document.annotations.segments
-    beyond = (segments.id == 0) | (segments.id >= _N_COLOURS)
-    expected = f"1 to {_N_COLOURS - 1:,}, as red + 256 green + 65536 blue"
-    yield _of_segments(document, beyond, "id", expected)
-    repeated = layout.first_equal([segments.row, segments.id]) != np.arange(len(segments.id))
-    unique = "an id that no other segment of the image has"
-    yield _of_segments(document, repeated & (segments.id > 0), "id", unique)
-
-
-@rule(
-    "G003 error: segment with a category that the file does not have",
-    breaks="panopticapi stops with a KeyError when it looks the category up.",
-    explanation="""No category has the category_id of a segment. Categories were removed, or the ids
-        belong to another label map.""",
-    bad=panoptic_example(category_id=5),
-    good=panoptic_example(),
-)
-def _unknown_category(document: Document, _settings: ValidateSettings) -> Checked:
-    segments, categories = document.annotations.segments, document.categories
+        found.append(("G001", left & lacking, key, expected))
+        left = left & ~lacking
+    repeated = (layout.first_equal([segments.row, ids]) != np.arange(len(ids))) & (ids > 0)
+    found += [
+        ("G002", (ids == 0) | (ids >= _N_COLOURS), "id", _COLOURS),
+        ("G002", repeated, "id", "an id that no other segment of the image has"),
+        ("G004", area <= 0, "area", "1 pixel or more"),
+        ("G004", (area > 0) & (area > box), "area", "no more than in its bbox"),
+    ]
     if document.complete("categories"):
-        unknown = find(categories.id[categories.whole], segments.category_id) < 0
-        where, expected = unknown & (segments.category_id >= 0), "the id of one of the categories"
-        yield _of_segments(document, where, "category_id", expected)
-
-
-@rule(
-    "G004 warning: area of a segment does not fit",
-    breaks="The IoU of each match of the segment, and so panoptic quality, is wrong.",
-    explanation="""The area of a segment, its number of pixels, is not above 0 or is more than the
-        bbox; or the areas in an image add up to more than its size. Count pixels in the PNG.""",
-    bad=panoptic_example(area=900),
-    good=panoptic_example(),
-)
-def _impossible_area(document: Document, _settings: ValidateSettings) -> Checked:
-    segments = document.annotations.segments
-    area, inside = segments.area, segments.bbox[:, 2] * segments.bbox[:, 3]
-    yield _of_segments(document, area <= 0, "area", "1 pixel or more")
-    yield _of_segments(document, (area > 0) & (area > inside), "area", "no more than in its bbox")
-    areas = np.where(area > 0, area, 0)
-    total = np.bincount(segments.row, areas, minlength=len(document.annotations))
-    beyond, at = total > document.size.prod(axis=1), "annotations/segments_info"
-    says = "areas of the segments add up to {value} px"
-    yield Rows(beyond, says, at, "at most those of the image", lambda row: int(total[row]))
+        known = document.categories.id[document.categories.whole]
+        unknown = (find(known, segments.category_id) < 0) & (segments.category_id >= 0)
+        found.append(("G003", unknown, "category_id", "the id of one of the categories"))
+    yield from (_of_segments(document, *each) for each in found)
+    areas, n = np.where(area > 0, area, 0), len(document.annotations)
+    total = np.bincount(segments.row, areas, minlength=n)
+    says, expected = "areas of the segments add up to {value} px", "at most those of the image"
+    beyond, value = total > document.size.prod(axis=1), lambda row: int(total[row])
+    yield Rows(beyond, says, _AT, expected, value, code="G004")
 
 
 _Png = dict[int, int] | str | None
@@ -180,36 +138,16 @@ def _read_png(place: Place, size: FloatArray) -> _Png:
     return dict(zip(ids.tolist(), areas.tolist(), strict=True))
 
 
-@rule(
-    "G005 error: PNG of the segments is missing or unusable",
-    breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
-    explanation="""The PNG of a panoptic annotation is missing, cannot be read, differs in size from
-        its image, or is not in RGB. It is searched next to the images and the COCO file, and in a
-        folder there named like the COCO file.""",
-    bad=panoptic_example(),
-    good=panoptic_example(),
-)
-def _unusable(document: Document, _settings: ValidateSettings) -> Checked:
-    problems = {row: png for row, png in enumerate(document.once(_pngs)) if isinstance(png, str)}
-
-    names = {row: shortened(document.record(row).get("file_name")) for row in problems}
-    says = lambda row: f"PNG {names[row]} {problems[row]}"  # noqa: E731
-    yield Rows([*problems], says, "annotations/file_name", few=1)
-
-
-@rule(
-    "G006 error: segments differ from their PNG",
-    breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
-    explanation="""The PNG and segments_info have different segments, or the area of a segment is
-        not that of its pixels: the PNG was resized, or the two come from different versions.""",
-    bad=panoptic_example(area=8),
-    good=panoptic_example(),
-)
-def _different(document: Document, _settings: ValidateSettings) -> Checked:
-    segments = document.annotations.segments
+def _unlike(document: Document, _settings: ValidateSettings) -> Checked:
+    """G005 and G006: PNGs that cannot be used, or differ from the segments."""
+    segments, pngs = document.annotations.segments, dict(enumerate(_pngs(document)))
+    unusable = {row: png for row, png in pngs.items() if isinstance(png, str)}
+    names = {row: shortened(document.record(row).get("file_name")) for row in unusable}
+    says = lambda row: f"PNG {names[row]} {unusable[row]}"  # noqa: E731
+    yield Rows([*unusable], says, "annotations/file_name", few=1, code="G005")
     bounds = np.searchsorted(segments.row, np.arange(len(document.annotations) + 1))
     messages = {}
-    for row, pixels in enumerate(document.once(_pngs)):
+    for row, pixels in pngs.items():
         if not isinstance(pixels, dict):
             continue
         own = slice(bounds[row], bounds[row + 1])
@@ -225,5 +163,60 @@ def _different(document: Document, _settings: ValidateSettings) -> Checked:
         if named := [f"{first_few(sorted(some), 3)} {what}" for what, some in parts if some]:
             messages[row] = ", ".join(named)
     says = lambda row: f"segments_info and its PNG differ: {messages[row]}"  # noqa: E731
-    expected = "the same segments and areas in both"
-    yield Rows([*messages], says, "annotations/segments_info", expected, messages.get)
+    expected, found = "the same segments and areas in both", messages.get
+    yield Rows([*messages], says, _AT, expected, found, code="G006")
+
+
+RULES = (
+    rule(
+        "G001 error: segment without a required key",
+        breaks="panopticapi stops with a KeyError or TypeError at the first one.",
+        explanation="""A panoptic annotation has a list segments_info, and each segment an id, a
+            category_id, an area in pixels and iscrowd, 0 or 1. Export the file again.""",
+        bad=panoptic_example(area="9"),
+        good=panoptic_example(),
+    )(_segments),
+    rule(
+        "G002 error: segment id that is not a colour, or used twice in its image",
+        breaks="panopticapi keeps one of two equal ids, and finds none that the PNG cannot hold.",
+        explanation="""The colour of a pixel is the id of its segment: red + 256 green + 65536 blue.
+            An id has to be 1 to 16,777,215, and to be unique in its image.""",
+        bad=panoptic_example(id=7),
+        good=panoptic_example(),
+    )(_segments),
+    rule(
+        "G003 error: segment with a category that the file does not have",
+        breaks="panopticapi stops with a KeyError when it looks the category up.",
+        explanation="""No category has the category_id of a segment. Categories were removed, or the
+            ids belong to another label map.""",
+        bad=panoptic_example(category_id=5),
+        good=panoptic_example(),
+    )(_segments),
+    rule(
+        "G004 warning: area of a segment does not fit",
+        breaks="The IoU of each match of the segment, and so panoptic quality, is wrong.",
+        explanation="""The area of a segment, its number of pixels, is not above 0 or is more than
+            the bbox; or the areas in an image add up to more than its size. Count pixels in the
+            PNG.""",
+        bad=panoptic_example(area=900),
+        good=panoptic_example(),
+    )(_segments),
+    rule(
+        "G005 error: PNG of the segments is missing or unusable",
+        breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
+        explanation="""The PNG of a panoptic annotation is missing, cannot be read, differs in size
+            from its image, or is not in RGB. It is searched next to the images and the COCO file,
+            and in a folder there named like the COCO file.""",
+        bad=panoptic_example(),
+        good=panoptic_example(),
+    )(_unlike),
+    rule(
+        "G006 error: segments differ from their PNG",
+        breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
+        explanation="""The PNG and segments_info have different segments, or the area of a segment
+            is not that of its pixels: the PNG was resized, or the two come from different
+            versions.""",
+        bad=panoptic_example(area=8),
+        good=panoptic_example(),
+    )(_unlike),
+)

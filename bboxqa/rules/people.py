@@ -38,21 +38,14 @@ class Authorship(msgspec.Struct, frozen=True, eq=False):
     picture: IndexArray
     """(I,) int64. The first image record with the same file name; with `by_records`, an image file
     has several records."""
+    lists: list[tuple[str, Any]]
+    """The key and the value of the list of annotators of each image; "" and None for none."""
     listed: BoolArray
     """(I,) bool. Whether an image lists its annotators."""
     asked: IndexArray
     """(P, 2) int64. Image record and listed annotator, each pair once."""
     folded: IndexArray
     """(K,) int64. The first of the names that each name equals when they are folded."""
-
-
-def image_list(image: Any) -> tuple[str, Any]:
-    """Return the key and value of the list of annotators of an image; an empty one is none."""
-    if type(image) is dict:
-        for key in ASKED_KEYS:
-            if value := image.get(key):
-                return key, value
-    return "", None
 
 
 def names_in(value: Any) -> tuple[str, ...] | None:
@@ -72,14 +65,18 @@ def authorship(document: Document) -> Authorship:
     number = {name: code for code, name in enumerate(document.annotations.annotator_names)}
     images, n_images = document.images.values, len(document.images)
     records = [image if type(image) is dict else {} for image in images]
+    lists: list[tuple[str, Any]] = [
+        next(((key, value) for key in ASKED_KEYS if (value := each.get(key))), ("", None))
+        for each in records
+    ]
     single = [record.get("annotator") for record in records]
     is_single = [type(name) in _NAMES and name != "" for name in single]
     by_records = document.annotator_key is None and any(is_single)
     known: dict[str, tuple[str, ...]] = {}
     asked: list[tuple[int, int]] = []
-    for row, record in enumerate(records):
-        value = [single[row]] if by_records and is_single[row] else None
-        value = value if by_records else image_list(record)[1]
+    for row, (_, listed_names) in enumerate(lists):
+        own = [single[row]] if is_single[row] else None
+        value = own if by_records else listed_names
         if value is not None:
             # Most images have the same list, so each distinct list is converted once.
             text = repr(value)
@@ -97,7 +94,7 @@ def authorship(document: Document) -> Authorship:
         first = first_rows(name if type(name) is str and name else None for name in names)
         picture = np.where(first >= 0, first, picture)
     alike = first_rows(map(folded, number))
-    return Authorship(tuple(number), author, by_records, picture, listed, table, alike)
+    return Authorship(tuple(number), author, by_records, picture, lists, listed, table, alike)
 
 
 class People:

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from bboxqa.core import image_opening as opening
 from bboxqa.core.arrays import ByteArray, IndexArray, Steps
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import (
@@ -25,18 +26,6 @@ from bboxqa.core.file_names import (
     is_split,
     normalised_name,
     split_in,
-)
-from bboxqa.core.image_opening import (
-    MOST_PIXELS,
-    MOST_WHOLE,
-    ORIENTATION,
-    RASTERS,
-    SIDEWAYS,
-    block_problem,
-    opened,
-    opened_raster,
-    reason_of,
-    turn_of,
 )
 from bboxqa.core.machine import threads
 from bboxqa.formats.label_folders import place_of
@@ -323,15 +312,15 @@ def read_picture(path: Path) -> ImageContent:
             head = file.read(4)
             file.seek(0)
             found = _with_pillow(file)
-        if found is None and (driver := RASTERS.get(head)) is not None:
-            with opened_raster(path, driver) as raster:
+        if found is None and (driver := opening.RASTERS.get(head)) is not None:
+            with opening.opened_raster(path, driver) as raster:
                 if raster is not None:
                     size = (int(raster.width), int(raster.height))
-                    found = ImageContent(block_problem(raster), stored=size, shown=size)
+                    found = ImageContent(opening.block_problem(raster), stored=size, shown=size)
         unknown = ImageContent("it is not an image of a known format, or its header is broken")
         return replace(found or unknown, digest=digest)
     except OSError as error:
-        return ImageContent(f"the file cannot be read: {reason_of(error)}")
+        return ImageContent(f"the file cannot be read: {opening.reason_of(error)}")
 
 
 def _with_pillow(file: BinaryIO) -> ImageContent | None:
@@ -340,36 +329,36 @@ def _with_pillow(file: BinaryIO) -> ImageContent | None:
 
     found = ImageContent()
     try:
-        with opened(file) as image:
+        with opening.opened(file) as image:
             stored, turn = (int(image.size[0]), int(image.size[1])), 1
             if image.format == "TIFF":
                 # The tags are read, as some versions of Pillow apply the orientation to the size.
                 tags: Any = image.tag_v2
                 stored = (int(tags.get(_WIDTH, stored[0])), int(tags.get(_HEIGHT, stored[1])))
-                turn = int(tags.get(ORIENTATION, 1))
+                turn = int(tags.get(opening.ORIENTATION, 1))
             elif image.format in ("JPEG", "MPO", "WEBP", "AVIF"):
-                turn = turn_of(image)
+                turn = opening.turn_of(image)
             found = _sized(stored, turn)
             n_pixels = found.stored[0] * found.stored[1]
-            if n_pixels > MOST_PIXELS:
+            if n_pixels > opening.MOST_PIXELS:
                 problem = f"not decoded, it may be a decompression bomb: {n_pixels:,} pixels"
                 return replace(found, problem=problem)
-            if n_pixels <= MOST_WHOLE:
+            if n_pixels <= opening.MOST_WHOLE:
                 if image.format in ("JPEG", "MPO"):
                     # Decoding at a lower resolution is far faster, and still reads the whole file.
                     image.draft("L", (64, 64))
                 image.load()
                 if image.format == "PNG":
                     # Read again, as metadata may follow the pixels.
-                    found = _sized(found.stored, turn_of(image))
+                    found = _sized(found.stored, opening.turn_of(image))
     except UnidentifiedImageError:
         return None
     # Decoders may raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
-        reason = reason_of(error)
+        reason = opening.reason_of(error)
         return replace(found, problem=reason, truncated="truncated" in reason.lower())
     return found
 
 
 def _sized(stored: tuple[int, int], turn: object) -> ImageContent:
-    return ImageContent(stored=stored, shown=stored[::-1] if turn in SIDEWAYS else stored)
+    return ImageContent(stored=stored, shown=stored[::-1] if turn in opening.SIDEWAYS else stored)

@@ -21,44 +21,26 @@ def _turned(x: int) -> dict[str, Any]:
     return {"annotations": [{"bbox": [x, 30, 10, 30], "attributes": {"rotation": 90}}]}
 
 
-@rule(
-    "O004 error: corners of a rotated box are crossed",
-    breaks="Its polygon is a bow tie, with an area and an IoU near 0.",
-    explanation="""The corners are in an order in which two sides cross. Write them one after the
-        other around the box.""",
-    bad={"annotations": [{"bbox": [40, 50, 52, 59, 34, 58, 46, 67]}]},
-    good={"annotations": [{"bbox": [40, 50, 52, 59, 46, 67, 34, 58]}]},
-)
-def _crossed(document: Document, _settings: ValidateSettings) -> Checked:
-    boxes = document.once(shapes.rotations)
-    has_eight = (document.annotations.rotations.n_numbers == 8).any()
+def _rotated(document: Document, settings: ValidateSettings) -> Checked:
+    """O004, O006 and O009: crossed corners, corners beyond the image, and bboxes with an angle."""
+    boxes, rotations = document.once(shapes.rotations), document.annotations.rotations
+    has_eight, at = (rotations.n_numbers == 8).any(), "annotations/bbox"
     edges = np.roll(boxes.corners, -1, axis=1) - boxes.corners
     after = np.roll(edges, -1, axis=1)
     turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]
     # Around a simple shape, at most one of the turns goes the other way.
     crossed = ((turns > 0).sum(axis=1) == 2) & ((turns < 0).sum(axis=1) == 2)
-    where, says = boxes.is_written & crossed, "corners are in an order in which two sides cross"
-    at = "annotations/bbox" if has_eight else "annotations/segmentation"
-    found = lambda which: boxes.corners[which].ravel().tolist()  # noqa: E731
-    yield Rows(where, says, at, "one after the other around the box", found, owner=boxes.row)
-
-
-@rule(
-    "O006 info: rotated box extends beyond its image",
-    breaks="YOLO's trainers skip images with such labels; others clip the corners.",
-    explanation="""A corner lies beyond its image by more than `overshoot_px`. It is a warning if
-        the centre lies beyond as well: the box is of another image, or the size is wrong.""",
-    bad=_turned(0),
-    good=_turned(20),
-    requires=("F004", "S015", "B002", "B014", "T003"),
-)
-def _beyond(document: Document, settings: ValidateSettings) -> Checked:
-    boxes, rotations = document.once(shapes.rotations), document.annotations.rotations
+    yield Rows(
+        boxes.is_written & crossed, "corners are in an order in which two sides cross",
+        at if has_eight else "annotations/segmentation", "one after the other around the box",
+        lambda which: boxes.corners[which].ravel().tolist(), owner=boxes.row, code="O004",
+    )  # fmt: skip
     corners = boxes.corners.copy()
     # Whether the first numbers are the centre or a corner is unknown, but both are in the image.
     five = rotations.row[rotations.n_numbers == 5]
-    at = np.flatnonzero(np.isin(boxes.row, five) & np.isnan(corners[:, 0, 0]))
-    corners[at] = rotations.values[np.searchsorted(rotations.row, boxes.row[at])][:, None, :2]
+    unknown = np.flatnonzero(np.isin(boxes.row, five) & np.isnan(corners[:, 0, 0]))
+    first = rotations.values[np.searchsorted(rotations.row, boxes.row[unknown])][:, None, :2]
+    corners[unknown] = first
     size = document.size[boxes.row][:, None]
     farthest = np.maximum(-corners, corners - size).max(axis=(1, 2))
     centre = corners.mean(axis=1, keepdims=True)
@@ -73,27 +55,13 @@ def _beyond(document: Document, settings: ValidateSettings) -> Checked:
 
     for where, severity in ((beyond & is_out, Severity.WARNING), (beyond & ~is_out, None)):
         yield Rows(
-            where, says, "annotations/bbox", "it inside", severity=severity, owner=boxes.row,
+            where, says, at, "it inside", severity=severity, owner=boxes.row, code="O006",
             found=lambda which: corners[which].ravel().tolist(), key="bbox",
         )  # fmt: skip
-
-
-@rule(
-    "O009 info: bbox of five or eight numbers",
-    breaks="pycocotools and most other programs for COCO expect four numbers and stop.",
-    explanation="""At least half of the boxes have five numbers, the last of which is an angle, or
-        eight, which are four corners. COCO does not define them, and programs differ. Write corners
-        as `segmentation` and their bounds as `bbox`.""",
-    bad={"annotations": [{"bbox": [40, 40, 30, 20, 30], "area": 600}]},
-    good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
-)
-def _longer(document: Document, _settings: ValidateSettings) -> Checked:
-    if document.reading.origin is not None or not document.once(shapes.rotations).is_most:
-        return
-    rotations = document.annotations.rotations
-    rows = rotations.row[rotations.n_numbers > 0]
-    what = f"bbox of {count(len(rows), 'annotation')} has an angle, or four corners; expected "
-    yield summary(what + _FOUR, "annotations/bbox", rows, expected=_FOUR)
+    if document.reading.origin is None and boxes.is_most:
+        rows = rotations.row[rotations.n_numbers > 0]
+        what = f"bbox of {count(len(rows), 'annotation')} has an angle, or four corners; expected "
+        yield summary(what + _FOUR, at, rows, expected=_FOUR, code="O009")
 
 
 _FOUR = "x, y, width, height"
@@ -239,6 +207,33 @@ def _skeletons(document: Document, settings: ValidateSettings) -> Checked:
 
 
 RULES = (
+    rule(
+        "O004 error: corners of a rotated box are crossed",
+        breaks="Its polygon is a bow tie, with an area and an IoU near 0.",
+        explanation="""The corners are in an order in which two sides cross. Write them one after
+            the other around the box.""",
+        bad={"annotations": [{"bbox": [40, 50, 52, 59, 34, 58, 46, 67]}]},
+        good={"annotations": [{"bbox": [40, 50, 52, 59, 46, 67, 34, 58]}]},
+    )(_rotated),
+    rule(
+        "O006 info: rotated box extends beyond its image",
+        breaks="YOLO's trainers skip images with such labels; others clip the corners.",
+        explanation="""A corner lies beyond its image by more than `overshoot_px`. It is a warning
+            if the centre lies beyond as well: the box is of another image, or the size is
+            wrong.""",
+        bad=_turned(0),
+        good=_turned(20),
+        requires=("F004", "S015", "B002", "B014", "T003"),
+    )(_rotated),
+    rule(
+        "O009 info: bbox of five or eight numbers",
+        breaks="pycocotools and most other programs for COCO expect four numbers and stop.",
+        explanation="""At least half of the boxes have five numbers, the last of which is an angle,
+            or eight, which are four corners. COCO does not define them, and programs differ. Write
+            corners as `segmentation` and their bounds as `bbox`.""",
+        bad={"annotations": [{"bbox": [40, 40, 30, 20, 30], "area": 600}]},
+        good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
+    )(_rotated),
     rule(
         "K002 warning: visibility of a keypoint is not 0, 1 or 2",
         breaks="Programs differ in which of the points they take as labelled.",

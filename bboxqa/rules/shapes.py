@@ -17,20 +17,8 @@ from bboxqa.model import rotated_boxes
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.masks import SegmentationKind, Segmentations, decode_counts, run_bounds
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules import layout
 from bboxqa.rules.document import Document
-from bboxqa.rules.layout import (
-    ENOUGH,
-    FAILING,
-    FEWEST_FAILING,
-    Boxes,
-    Diagnosis,
-    are_shares,
-    boxes_in,
-    first_equal,
-    inside,
-    layout_of,
-    outlines_elsewhere,
-)
 
 # Rings per chunk, which take about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
@@ -46,8 +34,8 @@ DUST = 1e-6
 class BoxFacts(msgspec.Struct, frozen=True, eq=False):
     """What is known about the boxes of a document."""
 
-    boxes: Boxes
-    diagnosis: Diagnosis | None
+    boxes: layout.Boxes
+    diagnosis: layout.Diagnosis | None
     """The layout of boxes that are not in COCO's."""
     in_other: BoolArray
     """(N,) bool. The annotations of images whose boxes are not in COCO's layout."""
@@ -71,26 +59,27 @@ def box_facts(document: Document) -> BoxFacts:
     """Return what is known about the boxes of a document."""
     image, n, size = document.image, len(document.images), document.size
     bbox = document.annotations.bbox
-    boxes = boxes_in(document.annotations, (size, image, n), document.annotator)
-    diagnosis, sized = layout_of(boxes), boxes.sized
+    boxes = layout.boxes_in(document.annotations, (size, image, n), document.annotator)
+    diagnosis, sized = layout.layout_of(boxes), boxes.sized
     in_other = np.zeros(len(bbox), np.bool_) if diagnosis is None else diagnosis.concerned
-    outside = sized & ~inside(bbox, size)
-    leave, still = outside & ~in_other, sized & ~in_other & ~inside(bbox, size[:, ::-1])
+    outside = sized & ~layout.inside(bbox, size)
+    leave, still = outside & ~in_other, sized & ~in_other & ~layout.inside(bbox, size[:, ::-1])
     n_leave, n_still = (np.bincount(image[each], minlength=n) for each in (leave, still))
     swapped: BoolArray = (n_leave > 0) & (n_still == 0)
-    swapped &= n_leave[swapped].sum() >= ENOUGH and swapped.sum() >= 0.8 * (n_leave > 0).sum()
+    n_swapped, most = n_leave[swapped].sum(), 0.8 * (n_leave > 0).sum()
+    swapped &= n_swapped >= layout.ENOUGH and swapped.sum() >= most
     in_swapped = np.append(swapped, False)[image]
-    doubtful: BoolArray = in_other | in_swapped | are_shares(bbox, size)
+    doubtful: BoolArray = in_other | in_swapped | layout.are_shares(bbox, size)
     sized, outside = sized & ~doubtful, outside & ~doubtful
     n_outside, n_sized = (np.bincount(image[each], minlength=n) for each in (outside, sized))
-    images = (n_outside > 0) & (n_outside >= FAILING * n_sized)
-    if outside.sum() >= max(ENOUGH, FAILING * sized.sum()):
+    images = (n_outside > 0) & (n_outside >= layout.FAILING * n_sized)
+    if outside.sum() >= max(layout.ENOUGH, layout.FAILING * sized.sum()):
         images[:] = True
-    elif images.sum() < FEWEST_FAILING or n_outside[images].sum() < ENOUGH:
+    elif images.sum() < layout.FEWEST_FAILING or n_outside[images].sum() < layout.ENOUGH:
         images[:] = False
     return BoxFacts(
         boxes=boxes, diagnosis=diagnosis, in_other=in_other, plain=document.has_box & ~in_other,
-        lie_elsewhere=outlines_elsewhere(boxes, ~in_other), swapped=swapped,
+        lie_elsewhere=layout.outlines_elsewhere(boxes, ~in_other), swapped=swapped,
         in_swapped=in_swapped, doubtful=doubtful | np.append(images, False)[image],
     )  # fmt: skip
 
@@ -273,6 +262,8 @@ class Rotations(msgspec.Struct, frozen=True, eq=False):
     """(Q,) bool. Whether the file has these corners rather than an angle."""
     cornered: IndexArray
     """(K,) int64. The annotations of boxes whose corners are known."""
+    written: FloatArray
+    """(N, 4) float64. The numbers of all boxes as written; (N, 8) if any has five or eight."""
     turned: tuple[IndexArray, FloatArray]
     """(R,) int64 and (R, 5) float64. Annotations and the numbers of boxes of either form. Angles of
     boxes of five numbers are in radians if none is above a whole turn."""
@@ -290,8 +281,9 @@ def rotations(document: Document) -> Rotations:
     is_dota = origin is not None and origin.title == "DOTA labels"
     if not is_dota and not len(turns.row):
         # Most files have no rotated boxes.
-        rows, none = np.zeros(0, np.int64), np.zeros((0, 5))
-        return Rotations(False, rows, np.zeros((0, 4, 2)), rows > 0, rows, (rows, none))
+        rows, none = np.zeros(0, np.int64), np.zeros((0, 4, 2))
+        turned = rows, np.zeros((0, 5))
+        return Rotations(False, rows, none, rows > 0, rows, columns.bbox, turned)
     corners = np.full((len(columns), 4, 2), np.nan)
     # Of outlines beside an angle, rings of four points are the box; ellipses have more.
     quads = np.flatnonzero((rings.n_numbers == 8) & (np.bincount(rings.row)[rings.row] == 1))
@@ -319,7 +311,12 @@ def rotations(document: Document) -> Rotations:
         numbers[:, 4] = np.degrees(numbers[:, 4])
     of_corners, _ = rotated_boxes.from_corners(corners[cornered])
     turned = np.concatenate([cornered, turns.row[fives]]), np.concatenate([of_corners, numbers])
-    return Rotations(is_most, row, corners[row], is_written, cornered, turned)
+    written, longer = columns.bbox, turns.n_numbers > 0
+    if n_longer:
+        written = np.hstack([written, np.zeros((len(written), 4))])
+        written[turns.row[longer]] = turns.values[longer]
+        written[:, 4:] = np.nan_to_num(written[:, 4:])
+    return Rotations(is_most, row, corners[row], is_written, cornered, written, turned)
 
 
 def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
@@ -334,25 +331,13 @@ def box_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArr
     return iou
 
 
-def written_numbers(document: Document) -> FloatArray:
-    """Return the numbers of boxes as written, (N, 4), or (N, 8) if any box has five or eight."""
-    turns, bbox = document.annotations.rotations, document.annotations.bbox
-    longer = turns.n_numbers > 0
-    if not longer.any():
-        return bbox
-    result = np.hstack([bbox, np.zeros((len(bbox), 4))])
-    result[turns.row[longer]] = turns.values[longer]
-    result[:, 4:] = np.nan_to_num(result[:, 4:])
-    return result
-
-
 # Pairs of edges that are compared, which takes a few seconds; other pairs are compared by boxes.
 _MOST_EDGE_PAIRS = 1 << 26
 
 
 def with_equals(rows: IndexArray, columns: Sequence[Any]) -> IndexArray:
     """Return the rows that equal another row in all columns, in ascending order."""
-    first = first_equal([each[rows] for each in columns])
+    first = layout.first_equal([each[rows] for each in columns])
     repeats = first != np.arange(len(first))
     result: IndexArray = rows[np.union1d(first[repeats], np.flatnonzero(repeats))]
     return result
@@ -363,7 +348,10 @@ def equal_boxes(document: Document) -> tuple[IndexArray, IndexArray]:
 
     Beside them is a number for each distinct outline among these, (N,) int64; 0 elsewhere.
     """
-    boxes, numbers = document.once(written_numbers)[:, :4], np.zeros(len(document.annotations), int)
+    boxes, numbers = (
+        document.once(rotations).written[:, :4],
+        np.zeros(len(document.annotations), int),
+    )
     if (document.is_object & ~np.isfinite(boxes).all(axis=1)).any():
         boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
     sound = np.flatnonzero(document.is_object & np.isfinite(boxes).all(axis=1))

@@ -182,7 +182,7 @@ def test_a_sound_image(tmp_path, suffix):
 def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
     save(tmp_path / "a.png")
     for allowed in (2399, 1000):
-        monkeypatch.setattr(pictures, "MOST_PIXELS", allowed)
+        monkeypatch.setattr(pictures.opening, "MOST_PIXELS", allowed)
         disk = scan_images(records("a.png"), tmp_path)
         assert disk.state.tolist() == [ImageState.UNREADABLE]
         assert "decompression bomb" in disk.contents[0].problem
