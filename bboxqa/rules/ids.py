@@ -193,19 +193,10 @@ def _named_images(document: Document) -> IndexArray:
     return result
 
 
-@rule(
-    "I006 warning: file_name used by several images",
-    breaks="The image counts several times, and can be in training and test data.",
-    explanation="""Several image records have the same file_name. It is an info finding if they are
-        of several annotators. Otherwise files were joined without merging common images.""",
-    bad={
-        "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
-        "annotations": [{}, {"image_id": 2}, {"image_id": 3}],
-    },
-    good={"images": [{}, {"file_name": "b/a.jpg"}], "annotations": [{}, {"image_id": 2}]},
-)
-def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
-    images, names = document.images, dict[str, list[int]]()
+def _images(document: Document, _settings: ValidateSettings) -> Checked:
+    """I006 and I007: images that share a file_name, and images without annotations."""
+    images, origin = document.images, document.reading.origin
+    names = dict[str, list[int]]()
     for row, name in enumerate(images.texts("file_name")):
         if name:
             names.setdefault(name, []).append(row)
@@ -213,7 +204,7 @@ def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
               if len({shortened(images.get(row, "id")) for row in rows}) > 1}  # fmt: skip
     named = {row for row in range(len(images)) if images.get(row, "annotator") is not None}
     of_people = named.issuperset(row for rows in shared.values() for row in rows)
-    is_regular = len({len(rows) for rows in names.values()}) == 1
+    is_mild = of_people or len({len(rows) for rows in names.values()}) == 1
     for name, rows in shared.items():
         own = first_few([shortened(images.get(row, "id")) for row in rows], 3)
         what = f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids {own}); "
@@ -221,39 +212,25 @@ def _shared_files(document: Document, _settings: ValidateSettings) -> Checked:
         yield summary(
             what, "images/file_name", rows, found=name, expected="each file once",
             pointer=pointer_to("images", rows[1], "file_name"), key=shortened(name),
-            ids=ids_of(document, "images", rows[1]),
-            severity=Severity.INFO if of_people or is_regular else None,
+            ids=ids_of(document, "images", rows[1]), code="I006",
+            severity=Severity.INFO if is_mild else None,
         )  # fmt: skip
-
-
-@rule(
-    "I007 info: image without annotations",
-    breaks="Objects in an unfinished image are learned as background.",
-    explanation="""No annotation refers to the image: it shows no objects, or is not annotated yet.
-        It is a warning if no image has annotations.""",
-    bad={"images": [{}, {}]},
-    good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
-)
-def _unannotated(document: Document, _settings: ValidateSettings) -> Checked:
-    images = document.images
-    if not document.complete("annotations") or not document.complete("images"):
-        return
     # If images share an id, its annotations may belong to any of them.
-    used = np.zeros(len(images), np.bool_)
-    used[document.image[document.image >= 0]] = True
-    rows = np.flatnonzero(images.named & ~used[images.find(images.id)])
-    origin = document.reading.origin
-    if origin is not None and (used.any() or origin.apart or origin.defects or len(images) == 1):
-        # Tools list images in which nobody found an object, or which have shapes without a box;
-        # annotations that cannot be read are reported as defects.
-        return
+    used = np.isin(np.arange(len(images)), document.image)
+    bare = np.flatnonzero(images.named & ~used[images.find(images.id)])
+    # Tools list images in which nobody found an object, or which have shapes without a box;
+    # annotations that cannot be read are reported as defects.
+    is_expected = origin is not None and (
+        used.any() or origin.apart or origin.defects or len(images) == 1
+    )
+    is_complete = document.complete("annotations") and document.complete("images")
     # If all annotations refer to other images, I004 reports it.
-    if len(rows) and (used.any() or not len(document.annotations)):
+    if is_complete and not is_expected and (used.any() or not len(document.annotations)):
         # A file without a single object is probably a failed export.
         severity = None if used.any() else Severity.WARNING
-        which = f"{len(rows):,} of {count(len(images), 'image')}"
-        message = f"no annotations on {which}; expected only on images that show no objects"
-        yield summary(message, "images", rows, severity=severity)
+        which = f"{len(bare):,} of {count(len(images), 'image')}"
+        what = f"no annotations on {which}; expected only on images that show no objects"
+        yield summary(what, "images", bare, severity=severity, code="I007")
 
 
 RULES = (
@@ -282,4 +259,24 @@ RULES = (
         bad={"annotations": [{"id": 0}]},
         good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
     )(_of_annotations),
+    rule(
+        "I006 warning: file_name used by several images",
+        breaks="The image counts several times, and can be in training and test data.",
+        explanation="""Several image records have the same file_name. It is an info finding if they
+            are of several annotators. Otherwise files were joined without merging common
+            images.""",
+        bad={
+            "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
+            "annotations": [{}, {"image_id": 2}, {"image_id": 3}],
+        },
+        good={"images": [{}, {"file_name": "b/a.jpg"}], "annotations": [{}, {"image_id": 2}]},
+    )(_images),
+    rule(
+        "I007 info: image without annotations",
+        breaks="Objects in an unfinished image are learned as background.",
+        explanation="""No annotation refers to the image: it shows no objects, or is not annotated
+            yet. It is a warning if no image has annotations.""",
+        bad={"images": [{}, {}]},
+        good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
+    )(_images),
 )

@@ -81,14 +81,14 @@ def _top_level(document: Document, _settings: ValidateSettings) -> Checked:
 def _records(document: Document, _settings: ValidateSettings) -> Checked:
     """S002, S009 and S012: records that lack a key, are no objects, or lack all keys."""
     columns, objects, of_kind = document.annotations, document.is_object, kind_of(document).required
-    are = {"annotations": objects} | {name: each.is_object for name, each in document.lists}
+    sound = {"annotations": objects} | {name: each.is_object for name, each in document.lists}
     lacks = {("annotations", key): objects & (columns.kind[key] == Kind.MISSING)
              for key in _KEYS["annotations"]}  # fmt: skip
     for name, records in document.lists:
         for key in _KEYS[name]:
             absent = [isinstance(value, dict) and key not in value for value in records.values]
             lacks[name, key] = np.array(absent, np.bool_)
-    for name, is_object in are.items():
+    for name, is_object in sound.items():
         value = partial(document.locator.value, name)
         yield Rows(
             ~is_object, "record is {value}", name, "an object", value,
