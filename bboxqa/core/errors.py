@@ -127,13 +127,17 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 # Options whose value is a word, and what may follow others as a value, not as part of a sentence.
-_WORDED = "similarity|from|mask|join|attribution|missing-txt"
+_WORDED = (
+    "similarity|from|mask|join|attribution|missing-txt|session-key|asked|level|weights|unit|layout|"
+    "interval|by|box-format"
+)
 _VALUE = (
-    r"'[^'\n]*'|\w+=(?:[^\s).;:,]|[.,](?=[\w…]))*|[A-Z]{2,}|\d(?:[\w.,]*\w)?|\w+-(?:shares|pixels)"
+    r"'[^'\n]*'|\w+=(?:[^\s).;:,]|[.,](?=[\w…]))*|[\w.]*[A-Z]{2,}|\d(?:[\w.,]*\w)?|"
+    r"\w+-(?:shares|pixels)"
 )
 _OPTION = (
-    r"(?<![\w-])--(?!details|verbose|report|send-back)"
-    rf"(?:({_WORDED}) (?!says)([a-z][\w-]*(?::\d+)?)|([a-z][a-z-]*)(?: ({_VALUE}))?)(?![\w-])"
+    rf"(?<![\w-])--(?!details|verbose|report|send-back)(?:({_WORDED}) (?!(?:says|is|has)\b)"
+    rf"([a-z][\w-]*(?::\d+)?)|([a-z][a-z-]*)(?: ({_VALUE}))?)(?![\w-])"
 )
 _ARGUMENTS = {
     "iou": "iou_threshold", "map": "category_map", "from": "from_format",
@@ -163,6 +167,8 @@ def in_python(text: str) -> str:
         literal = value if re.fullmatch(r"\d[\d.]*|'[^=]*'", value) else f'"{typed}"'
         if size:
             literal = f"({size[1]}, {size[2]})"
+        elif re.fullmatch(r"[\d.]+(,[\d.]+)+", typed):
+            literal = f"[{typed.replace(',', ', ')}]"
         elif "=" in typed:
             listed = [typed] if name == "annotator" else typed.split(",")
             pairs = (part.partition("=")[::2] for part in listed if "=" in part)
