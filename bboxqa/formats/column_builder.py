@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray, sum_by
 from bboxqa.formats.columns import (
     Columns,
     Form,
@@ -39,7 +39,6 @@ from bboxqa.formats.raw_values import (
     numbers_of,
 )
 from bboxqa.formats.records import (
-    ANNOTATOR_KEYS,
     ID_KEYS,
     WHOLE,
     WRITTEN_ANGLE,
@@ -52,6 +51,9 @@ from bboxqa.formats.records import (
 
 MOST_NUMBERS = 8
 """The most numbers of a box: x and y of four corners."""
+
+PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": {list}}
+"""The types of keys that almost all records have; four numbers count as a list."""
 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 _LENGTHS = (5, MOST_NUMBERS)
@@ -116,23 +118,15 @@ class Window:
 
 
 class TypedWindow(Window):
-    """Decoded records: the values of the keys that some of them have, maybe of `known` types."""
+    """Records as columns, in which key points are of any type, and other values of usual ones."""
 
     are_typed = True
 
     def __init__(
-        self, records: Sequence[Any], keys: Sequence[str], known: Mapping[str, set[type]]
+        self, n: int, columns: Mapping[str, Sequence[Any]], known: Mapping[str, set[type]]
     ) -> None:
-        n = len(records)
-        self.kinds = np.full(n, Kind.DICT, np.uint8)
-        self._objects = [{}] * n
-        columns = zip(*map(msgspec.structs.astuple, records), strict=True)
-        self._columns = {
-            key: column
-            for key, column in zip(keys, columns, strict=False)
-            if column[0] is not MISSING or column.count(MISSING) < n
-        }
-        self.keys = {*self._columns}
+        self.kinds, self._objects = np.full(n, Kind.DICT, np.uint8), [{}] * n
+        self._columns, self.keys = dict(columns), {*columns}
         self._types = {key: types for key, types in known.items() if key in self.keys}
 
 
@@ -191,65 +185,14 @@ class ColumnsBuilder:
             self._grow_part("scores", row=self.n + rows, value=value)
         if self.settings.whole:
             self._add_others(records)
-        self._end_window(len(records))
+        self._fill(len(records))
 
-    def _end_window(self, n: int) -> None:
+    def _fill(self, n: int) -> None:
         """Count the records of a window, and fill the columns that it has no values for."""
         self.n, self._n_windows = self.n + n, self._n_windows + 1
         for name, (dtype, width, missing) in self._columns.items():
             if len(self._parts[name]) < self._n_windows:
                 self._grow(name, np.full((n, width) if width else n, missing, dtype))
-
-    def add_boxes(
-        self,
-        ids: Sequence[IndexArray],
-        bbox: FloatArray,
-        authors: tuple[IndexArray, Sequence[str]],
-        *,
-        corners: FloatArray | None = None,
-        degrees: FloatArray | None = None,
-    ) -> None:
-        """Add N annotations with a box and few other keys.
-
-        Parameters
-        ----------
-        ids : three (N,) int64
-            The ids of annotations, images and categories.
-        bbox : (N, 4) float64
-        authors : (N,) int64 and sequence of str
-            The annotator of each, as an index into the names; -1 where nobody is named.
-        corners : (N, 4, 2) float64, optional
-            Outlines of four points.
-        degrees : (N,) float64, optional
-            The attribute `rotation`; NaN where missing.
-        """
-        n = len(bbox)
-        self._grow("record", np.full(n, Kind.DICT))
-        given = {**dict.fromkeys(ID_KEYS, Kind.INT), "bbox": Kind.LIST}
-        for key, values in zip(ID_KEYS, ids, strict=True):
-            self._grow(key, values)
-            self._grow(f"whole.{key}", np.ones(n, np.bool_))
-            self._grow(f"valid.{key}", np.ones(n, np.bool_))
-        self._grow("bbox", bbox)
-        if corners is not None:
-            given["segmentation"] = Kind.LIST
-            self._grow("form", np.full(n, Form.RINGS))
-            row, none = self.n + np.arange(n), np.zeros(n, np.int64)
-            xy = corners.reshape(-1, 2)
-            self._grow_part("rings", row=row, place=none, n_numbers=none + 8, xy=xy)
-        if degrees is not None:
-            known = np.flatnonzero(np.isfinite(degrees))
-            found = dict(zip(known.tolist(), degrees[known].tolist(), strict=True))
-            self.angles |= {self.n + row: angle for row, angle in found.items()}
-            self._add_rotations({}, found)
-        for key, kind in given.items():
-            self._grow(f"kind.{key}", np.full(n, kind))
-        if (key := ANNOTATOR_KEYS[0]) in self.settings.keys:
-            of_row, names = authors
-            codes = np.array([*map(self._number, names), -1], np.int32)
-            self._grow(f"annotator.{key}", codes[of_row])
-            self._texts[key].update(names)
-        self._end_window(n)
 
     def _segments_of(self, records: Window) -> Window:
         """Return the segments of panoptic records as annotations, by whom their record names."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from bboxqa.core.json_values import TOO_DEEP, nests_deep
 from bboxqa.core.machine import gc_paused
-from bboxqa.formats.column_builder import ColumnsBuilder, TypedWindow
+from bboxqa.formats.column_builder import PLAIN_TYPES, ColumnsBuilder, TypedWindow
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
 from bboxqa.formats.opening import MARKS
 from bboxqa.formats.raw_values import MARK_KEYS, MISSING
@@ -104,8 +104,6 @@ def _n_keys(values: list[Any]) -> int:
 
 # The keys of values that are typed as lists of numbers.
 _TYPED = ("bbox", "segmentation")
-# The types of keys that almost all records have; four numbers count as a list.
-_PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": {list}}
 _PLAIN: dict[str, Any] = dict.fromkeys(ID_KEYS, int) | {"bbox": tuple[float, float, float, float]}
 
 
@@ -139,11 +137,14 @@ def _record_decoder(settings: ReadSettings) -> "_Decode":
 
     def decode(text: bytes) -> Sequence[Any] | TypedWindow | None:
         try:
-            records = TypedWindow(decoder.decode(text), keys, _PLAIN_TYPES)
+            found = decoder.decode(text)
         except msgspec.ValidationError:
             return decoded_entirely(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
+        columns = zip(keys, zip(*map(msgspec.structs.astuple, found), strict=True), strict=False)
+        of_keys = {key: column for key, column in columns if column.count(MISSING) < len(found)}
+        records = TypedWindow(len(found), of_keys, PLAIN_TYPES)
         # Only values of any type that are kept can nest: others are typed, or skipped.
         are_nested = are_kept or any(
             records.types(key) & ({dict} if key in _TYPED else {dict, list}) for key in records.keys

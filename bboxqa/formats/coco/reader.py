@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,7 +55,6 @@ from bboxqa.formats.source import (
     SourcePath,
     members_with,
     only_file,
-    read_whole,
     size_and_digest,
 )
 from bboxqa.model.annotations import Source
@@ -83,8 +81,7 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
     all of these are listed.
     """
-    text, source = _text_of(path, options)
-    _check_whole(document := read_bytes(text, str(path), options), path)
+    document, source = _whole_document(path, options)
     if begins_with_results(document.text):
         return _results_file(document, path, options, source)
     _check_lists(document, path, ("images", "categories") if options.tables else LISTS)
@@ -106,20 +103,17 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     return replace(file, sample=_sample(document))
 
 
-def _text_of(path: Path, options: ReadSettings) -> tuple[bytes, Source]:
-    """Return the content of a file, which may be in an archive, and what it is."""
-    if (packed := packed_json(path)) is not None:
-        return packed.read(), Source(str(path), *size_and_digest(path, digest=options.digest))
+def _whole_document(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
+    """Return the content of a file, which may be in an archive; refuse what is not JSON in UTF-8.
+
+    A pipe is refused, since it is read twice.
+    """
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = f"{path}: is a pipe or a device; expected a file"
         raise DatasetError([problem], "Write it to a file first.")
-    if not (text := read_whole(path, "a COCO JSON file")):
+    document = _document(path, options)
+    if not document.size:
         raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
-    return text, Source(str(path), len(text), blake2b(text).hexdigest() if options.digest else None)
-
-
-def _check_whole(document: RawDocument, path: Path) -> None:
-    """Refuse a document that is not JSON in UTF-8."""
     broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
     if document.trailing is not None:
         broken.append(f"not JSON at byte {document.trailing:,}: extra data")
@@ -130,6 +124,7 @@ def _check_whole(document: RawDocument, path: Path) -> None:
     if broken:
         problems = [f"{path}: {each}" for each in broken]
         raise DatasetError(problems, files=[path] * len(problems))
+    return document, Source(str(path), *size_and_digest(path, digest=options.digest))
 
 
 def _loaded(text: bytes) -> Any:
@@ -320,8 +315,7 @@ def _sample(document: RawDocument) -> Columns:
 
 def read_results(path: Path, options: ReadSettings) -> AnnotationFile:
     """Return the results in a file; raises DatasetError if it is no list of them."""
-    text, source = _text_of(path, options)
-    _check_whole(document := read_bytes(text, str(path), options), path)
+    document, source = _whole_document(path, options)
     return _results_file(document, path, options, source)
 
 
@@ -399,17 +393,13 @@ def check_scores(path: Path | str, score: FloatArray, least: float) -> None:
 
 def _ids(document: RawDocument, key: str) -> list[int | str]:
     """Return the ids under a key, also of results that are left out, in order."""
-    numbers, first = np.unique(getattr(document.annotations, key), return_index=True)
-    if (document.annotations.whole[key][first]).all():
+    numbers = np.unique(getattr(document.annotations, key))
+    if document.annotations.whole[key].all():
         return list(map(int, numbers.tolist()))
-    from bboxqa.formats.positions import Locator
-
     found: set[int | str] = set()
-    locator = Locator(document)
-    for row in first.tolist():
-        value = locator.value("annotations", row)[key]
-        number = whole_number(value)
-        found.add(value if number is None else number)
+    for value in _loaded(document.text):
+        number = whole_number(value[key])
+        found.add(value[key] if number is None else number)
     return sorted(found, key=lambda each: (isinstance(each, str), each))
 
 

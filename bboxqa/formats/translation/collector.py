@@ -13,8 +13,9 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.column_builder import ColumnsBuilder
+from bboxqa.formats.column_builder import PLAIN_TYPES, ColumnsBuilder, TypedWindow
 from bboxqa.formats.document import Record, Where
+from bboxqa.formats.raw_values import MISSING
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     WRITTEN_ANGLE,
@@ -494,10 +495,21 @@ class Collector:
             self.n_rotated += int((boxes.degrees > 0).sum())
         held = boxes if self.settings.whole else None
         self._put(boxes.lines, boxes.own_ids, held)
-        ids = (self.builder.n + 1 + np.arange(len(boxes)), boxes.image_id, boxes.category_id)
-        authors = (boxes.annotator, boxes.annotators)
-        corners, degrees = boxes.corners, boxes.degrees
-        self.builder.add_boxes(ids, boxes.bbox, authors, corners=corners, degrees=degrees)
+        n, first = len(boxes), self.builder.n + 1
+        names = [*boxes.annotators, MISSING]
+        columns: dict[str, Any] = {
+            "id": range(first, first + n),
+            "image_id": boxes.image_id.tolist(),
+            "category_id": boxes.category_id.tolist(),
+            "bbox": boxes.bbox.tolist(),
+            "annotator": [names[code] for code in boxes.annotator.tolist()],
+        }
+        if boxes.corners is not None:
+            columns["segmentation"] = [[ring] for ring in boxes.corners.reshape(-1, 8).tolist()]
+        if boxes.degrees is not None:
+            angles = ({} if np.isnan(e) else {"rotation": e} for e in boxes.degrees.tolist())
+            columns["attributes"] = [each or MISSING for each in angles]
+        self.builder.add(TypedWindow(n, columns, PLAIN_TYPES))
 
     def _add_records(self, waiting: Sequence[tuple[Record, Place]]) -> None:
         if not waiting:
