@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 from secrets import SystemRandom, token_hex
 from typing import Any
@@ -36,17 +35,17 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
     written.
     """
     wanted = {*people_among(names)}
-    known = _read(path)
-    if _missing(wanted, known):
-        with _locked(path):
-            known = _read(path)
-            # Numbers in the order of names would reveal that order.
-            new = sorted(_missing(wanted, known))
-            SystemRandom().shuffle(new)
-            used = (int(found[1]) for each in known.values() if (found := _FORM.fullmatch(each)))
-            first = max(used, default=0) + 1
-            known |= {name: f"person-{number:02d}" for number, name in enumerate(new, first)}
-            _write(path, known)
+
+    def missing(known: Mapping[str, str]) -> dict[str, str]:
+        given = {known[name] for name in wanted & known.keys()}
+        # Numbers in the order of names would reveal that order.
+        new = sorted(wanted - known.keys() - ({*known.values()} - given))
+        SystemRandom().shuffle(new)
+        used = (int(found[1]) for each in known.values() if (found := _FORM.fullmatch(each)))
+        first = max(used, default=0) + 1
+        return {name: f"person-{number:02d}" for number, name in enumerate(new, first)}
+
+    known = _with(path, missing)
     known.pop(_THIS_KEY, None)
     return {name: name for name in wanted - known.keys()} | known
 
@@ -62,31 +61,27 @@ def people_among(names: Iterable[str]) -> list[str]:
     return [name for name in names if not _NOBODY.fullmatch(name)]
 
 
-def _missing(names: set[str], known: Mapping[str, str]) -> set[str]:
-    """Return the names that have no pseudonym, and are none."""
-    given = {known[name] for name in names & known.keys()}
-    return names - known.keys() - ({*known.values()} - given)
-
-
 def identity_of_key(path: Path) -> str:
     """Return the identity of a key, which stays when names are added; a new key is begun."""
+
+    def missing(known: Mapping[str, str]) -> dict[str, str]:
+        return {} if _THIS_KEY in known else {_THIS_KEY: f"key-{token_hex(16)}"}
+
+    return _with(path, missing)[_THIS_KEY]
+
+
+def _with(path: Path, missing: Callable[[Mapping[str, str]], dict[str, str]]) -> dict[str, str]:
+    """Return the names in a key, after adding those that it is `missing`."""
     known = _read(path)
-    if _THIS_KEY not in known:
-        with _locked(path):
-            known = {_THIS_KEY: f"key-{token_hex(16)}"} | _read(path)
-            _write(path, known)
-    return known[_THIS_KEY]
-
-
-def _write(path: Path, known: Mapping[str, str]) -> None:
-    text = json.dumps(dict(sorted(known.items())), ensure_ascii=False, indent=2)
-    write_atomically(path, f"{text}\n".encode("utf-8", "backslashreplace"), private=True)
-
-
-def _locked(path: Path) -> AbstractContextManager[None]:
-    """Keep other processes from writing the key, as their names would be lost."""
-    busy = "another program has kept it locked for a minute"
-    return locked(path.with_name(f".{path.name}.lock"), path, busy, _SECONDS_TO_WAIT)
+    if missing(known):
+        # Without it, names that other processes add would be lost.
+        busy = "another program has kept it locked for a minute"
+        with locked(path.with_name(f".{path.name}.lock"), path, busy, _SECONDS_TO_WAIT):
+            known = _read(path)
+            known |= missing(known)
+            text = json.dumps(dict(sorted(known.items())), ensure_ascii=False, indent=2)
+            write_atomically(path, f"{text}\n".encode("utf-8", "backslashreplace"), private=True)
+    return known
 
 
 def _read(path: Path) -> dict[str, str]:

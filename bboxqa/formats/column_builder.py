@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, IndexArray, sum_by
 from bboxqa.formats.columns import (
@@ -27,7 +26,6 @@ from bboxqa.formats.columns import (
 from bboxqa.formats.raw_values import (
     MARK_KEYS,
     MISSING,
-    Missing,
     are_numbers,
     boxes_of,
     count_marks,
@@ -57,6 +55,7 @@ PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": 
 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 _LENGTHS = (5, MOST_NUMBERS)
+_NOT_READ = {msgspec.UnsetType, msgspec.Raw}
 _OTHERS = ("composed_names", "text_ids", "marks", "angles", "single_crowds", "ignored",
            "point_rows", "empty_records")  # fmt: skip
 # Type, width and value for missing keys of columns.
@@ -134,10 +133,10 @@ class ColumnsBuilder:
     """Collects records, window by window."""
 
     def __init__(self, settings: ReadSettings = WHOLE) -> None:
-        self.n = self._n_windows = 0
+        self.n = 0
         self.settings = settings
         self._columns = _COLUMNS | {f"annotator.{key}": ("i4", 0, -1) for key in settings.keys}
-        self._parts: dict[str, list[NDArray[Any]]] = defaultdict(list)
+        self._parts: dict[str, list[tuple[int, Any]]] = defaultdict(list)
         self._counts: list[bytes] = []
         self._problems: dict[str, int] = {"": 0}
         self._track_names: dict[str, int] = {}
@@ -170,7 +169,10 @@ class ColumnsBuilder:
         if "area" in keys:
             self._grow("area", numbers_of(records["area"]))
         self._add_crowds(records)
-        if "segmentation" in keys and not records.types("segmentation") <= {Missing, msgspec.Raw}:
+        if "segmentation" in keys and not records.types("segmentation") <= {
+            msgspec.UnsetType,
+            msgspec.Raw,
+        }:
             self._add_outlines(records)
         if "keypoints" in keys:
             self._add_keypoints(records)
@@ -185,14 +187,7 @@ class ColumnsBuilder:
             self._grow_part("scores", row=self.n + rows, value=value)
         if self.settings.whole:
             self._add_others(records)
-        self._fill(len(records))
-
-    def _fill(self, n: int) -> None:
-        """Count the records of a window, and fill the columns that it has no values for."""
-        self.n, self._n_windows = self.n + n, self._n_windows + 1
-        for name, (dtype, width, missing) in self._columns.items():
-            if len(self._parts[name]) < self._n_windows:
-                self._grow(name, np.full((n, width) if width else n, missing, dtype))
+        self.n += len(records)
 
     def _segments_of(self, records: Window) -> Window:
         """Return the segments of panoptic records as annotations, by whom their record names."""
@@ -219,7 +214,7 @@ class ColumnsBuilder:
         return Window(segments)
 
     def _grow(self, name: str, values: Any) -> None:
-        self._parts[name].append(np.asarray(values))
+        self._parts[name].append((self.n, np.asarray(values)))
 
     def _grow_part(self, part: str, **columns: Any) -> None:
         for name, values in columns.items():
@@ -362,7 +357,7 @@ class ColumnsBuilder:
             values = [_inside(value, part) for value in values]
         # Values of one type can be dict keys; mixed types cannot, as 1 equals True.
         types = set(map(type, values)) if rest else records.types(first)
-        types = types - {Missing, type(None)}
+        types = types - {msgspec.UnsetType, type(None)}
         if types <= {str} or types <= {int}:
             codes = {value: self._number(value) for value in dict.fromkeys(values)}
             found: Any = np.fromiter(map(codes.__getitem__, values), np.int32, len(records))
@@ -423,13 +418,19 @@ class ColumnsBuilder:
 
     def done(self) -> Columns:
         """Return the collected columns."""
-        found = {name: self._array(name, of[0], of[1]) for name, of in self._columns.items()}
-        columns: dict[str, Any] = {name: each for name, each in found.items() if "." not in name}
+        found: dict[str, Any] = {}
+        for name, (dtype, width, missing) in self._columns.items():
+            found[name] = np.full((self.n, width) if width else self.n, missing, dtype)
+            for start, values in self._parts.pop(name, ()):
+                found[name][start : start + len(values)] = values
+        columns = {name: each for name, each in found.items() if "." not in name}
         more: dict[str, dict[str, Any]] = defaultdict(dict)
         more["rles"] = {"problems": tuple(self._problems), "counts": tuple(self._counts)}
         for part, (kind, fields) in _PARTS.items():
             for name, (dtype, width) in fields.items():
-                more[part][name] = self._array(f"{part}.{name}", dtype, width)
+                arrays = [each for _, each in self._parts.pop(f"{part}.{name}", ())]
+                array = np.concatenate(arrays or [np.zeros(0)]).astype(dtype, copy=False)
+                more[part][name] = array.reshape(-1, width) if width else array
             if part == "rings":
                 ends = np.cumsum(more[part]["n_numbers"] // 2)
                 more[part]["offsets"] = np.concatenate([[0], ends])
@@ -446,11 +447,6 @@ class ColumnsBuilder:
             segment_counts=tuple(self._segment_counts) if self._segment_counts else None,
             **{name: getattr(self, name) for name in _OTHERS},
         )
-
-    def _array(self, name: str, dtype: str, width: int) -> NDArray[Any]:
-        parts = self._parts.pop(name, [np.zeros(0, dtype)])
-        array: NDArray[Any] = np.concatenate(parts).astype(dtype, copy=False)
-        return array.reshape(-1, width) if width else array
 
 
 def _chosen(outlines: Sequence[Any], which: BoolArray) -> list[Any]:

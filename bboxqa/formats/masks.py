@@ -224,28 +224,20 @@ def translate(path: Path, into: Collector) -> None:
     if mode != "classes" and objects and {_image_of(each, "") for each in objects} <= {*class_of}:
         mode = "voc"
     own = {"classes": classes, "instances": objects, "voc": objects}.get(mode) or masks
-    if apart := len(masks) - len(own) - len(class_of) * (mode == "voc"):
-        some = f"{count(apart, 'picture')} outside of {one_line(own[0].folder)}"
+    if n_apart := len(masks) - len(own) - len(class_of) * (mode == "voc"):
+        some = f"{count(n_apart, 'picture')} outside of {one_line(own[0].folder)}"
         into.notes.append(f"{some} left out")
     of_image: dict[str, list[Member]] = {}
     for each in own:
         of_image.setdefault(_image_of(each, mode), []).append(each)
     labels = [each[0]._replace(name=name) for name, each in of_image.items()]
     images = FileImages(path, into, labels, [each for each in others if is_picture(each.name)])
-    # Images get the only picture of their name, where folders of people have the same images.
-    by_name: dict[str, list[str]] = {}
-    for place in images.pictures:
-        by_name.setdefault(place.rpartition("/")[2], []).append(place)
-    shared: dict[str, str] = {}
-    for place in (each for each in images.files if each not in images.pictures):
-        # The folders of labels may be around those of the image.
-        ends = [each for each in ends_of(place) if each in images.pictures]
-        alike = by_name.get(place.rpartition("/")[2], [])
-        if ends or len(alike) == 1:
-            shared[place] = (ends or alike)[0]
-    found = {place: images.pictures[own] for place, own in shared.items()}
-    for place in {*shared.values()} - {*images.files}:
-        del images.pictures[place]
+    # The folders of labels may be around those of the image.
+    apart = (place for place in images.files if place not in images.pictures)
+    ends = {place: next(filter(images.pictures.get, ends_of(place)), None) for place in apart}
+    found = {place: images.pictures[end] for place, end in ends.items() if end is not None}
+    for end in {*filter(None, ends.values())} - {*images.files}:
+        del images.pictures[end]
     images.pictures |= found
     if len(images.files) < len(labels):
         used = {*images.files.values()}

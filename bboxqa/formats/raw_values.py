@@ -28,13 +28,10 @@ NUMBERS = {int, float}
 """The types of numbers, without bool."""
 
 
-class Missing:
-    """The value of a key that is missing."""
-
-
-MISSING = Missing()
+MISSING = msgspec.UNSET
+"""The value of a key that is missing."""
 _KINDS: dict[type, int] = {
-    Missing: Kind.MISSING, type(None): Kind.NULL, bool: Kind.BOOL, int: Kind.INT,
+    msgspec.UnsetType: Kind.MISSING, type(None): Kind.NULL, bool: Kind.BOOL, int: Kind.INT,
     float: Kind.FLOAT, str: Kind.TEXT, list: Kind.LIST, dict: Kind.DICT, msgspec.Raw: Kind.LIST,
 }  # fmt: skip
 
@@ -95,7 +92,7 @@ def form_of(value: Any) -> int:
     if value in (None, "", []):
         return Form.EMPTY
     if type(value) is not list:
-        forms = {dict: Form.RLE, str: Form.TEXT, Missing: Form.ABSENT}
+        forms = {dict: Form.RLE, str: Form.TEXT, msgspec.UnsetType: Form.ABSENT}
         return forms.get(type(value), Form.OTHER)
     types = set(map(type, value))
     if types != {list}:

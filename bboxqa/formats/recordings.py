@@ -50,9 +50,8 @@ _ALIASES = {
 }  # fmt: skip
 _TIMES = ("start", "end")
 _TITLE_UNIT = re.compile(r"(.*[^\W_])[\W_]+(ms|msec|millis|milliseconds|s|sec|secs|seconds)\W*")
-# How ELAN names the unit of a column.
-_ELAN_TIME = "begin time - "
-_ELAN_UNITS: dict[str, _Unit] = {" - msec": "ms", " - ss.msec": "s", " - hh:mm:ss.ms": "s"}
+# How ELAN names a column of times, and seconds as its unit.
+_ELAN_TIME, _ELAN_SECONDS = "begin time - ", r" - (?:hh:mm:ss\.ms|ss\.msec)$"
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,2})?", re.ASCII)
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2}(?:[.,]\d*)?)", re.ASCII)
@@ -253,11 +252,9 @@ def _columns(where: str, header: Sequence[str]) -> _Columns:
     # The name of each column in lower case without a unit, and the unit.
     plain: list[tuple[str, _Unit | None]] = []
     for field in map(str.lower, header):
-        end = next(filter(field.endswith, _ELAN_UNITS), None)
-        match = _TITLE_UNIT.fullmatch(field)
+        match = _TITLE_UNIT.fullmatch(re.sub(_ELAN_SECONDS, " - s", field))
         base = re.sub(r"[\W_]+", " ", match[1] if match else field).strip()
-        unit: _Unit | None = None if match is None else "ms" if match[2].startswith("m") else "s"
-        plain.append((base, unit) if end is None else (field.removesuffix(end), _ELAN_UNITS[end]))
+        plain.append((base, None if match is None else "ms" if match[2][0] == "m" else "s"))
     for key, aliases in _ALIASES.items():
         bases = [base if unit is None or key in _TIMES else "" for base, unit in plain]
         places = [place for place, base in enumerate(bases) if base == key]

@@ -31,7 +31,6 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, taken
 from bboxqa.formats.member import Member
-from bboxqa.formats.raw_values import mask_of
 from bboxqa.formats.records import (
     LISTS,
     AnnotationFile,
@@ -348,6 +347,11 @@ def _results_file(
     check_scores(path, score, options.score)
     kept = np.flatnonzero(score[found.rows] >= options.score)
     rows = found.rows[kept]
+    records = _loaded(document.text) if options.records else []
+    for number, (record, box) in enumerate(zip(records, columns.bbox.tolist(), strict=False), 1):
+        record["id"] = number
+        if not record.get("bbox") and not np.isnan(box[0]):
+            record["bbox"] = box
     kept_columns = replace(taken(found.columns, kept), id=rows + 1, text_ids=None)
     return AnnotationFile(
         replace(source, score=options.score),
@@ -359,7 +363,7 @@ def _results_file(
         n_below=len(columns) - len(rows),
         own_ids=FilePlaces((f"{path.name}#/",), np.zeros(len(rows), np.int32), rows),
         # Images and categories follow from another file.
-        lists={"annotations": _annotations(_loaded(document.text))} if options.records else None,
+        lists={"annotations": records} if options.records else None,
     )
 
 
@@ -401,15 +405,3 @@ def _ids(document: RawDocument, key: str) -> list[int | str]:
         number = whole_number(value[key])
         found.add(value[key] if number is None else number)
     return sorted(found, key=lambda each: (isinstance(each, str), each))
-
-
-def _annotations(results: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return results with numbers, and with the boxes of their masks."""
-    annotations = []
-    for number, result in enumerate(results, start=1):
-        box, outline = result.get("bbox"), result.get("segmentation")
-        if not box and not result.get("keypoints") and isinstance(outline, dict):
-            left, top, right, bottom = mask_of(outline).bounds
-            box = None if np.isnan(left) else [left, top, right - left, bottom - top]
-        annotations.append({**result, "id": number, **({"bbox": box} if box else {})})
-    return annotations
