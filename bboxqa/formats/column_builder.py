@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.formats.columns import (
     Columns,
     Form,
@@ -259,14 +259,9 @@ class ColumnsBuilder:
         if WRITTEN_ANGLE in records.keys:
             written = enumerate(records[WRITTEN_ANGLE])
             angles |= {row: degrees(value) for row, value in written if value is not MISSING}
-        if numbers or angles:
-            self._add_rotations(numbers, angles)
-
-    def _add_rotations(self, numbers: dict[int, list[float]], angles: dict[int, float]) -> None:
-        """Add boxes of five or eight numbers, and angles other than 0."""
+        # Boxes of five or eight numbers, and angles other than 0.
         turned = (row for row, angle in angles.items() if angle and not np.isnan(angle))
-        rows = sorted({*numbers, *turned})
-        if not rows:
+        if not (rows := sorted({*numbers, *turned})):
             return
         values = np.full((len(rows), MOST_NUMBERS), np.nan)
         n_numbers = np.array([len(numbers.get(row, ())) for row in rows], np.int64)
@@ -295,26 +290,23 @@ class ColumnsBuilder:
             self.single_crowds.update(self.n + row for row in masks if are_of_cvat(said[row]))
 
     def _add_outlines(self, records: Window) -> None:
-        column, outlines = records["segmentation"], records["segmentation"]
-        forms = np.full(len(records), Form.RINGS, np.uint8)
-        if not records.are_typed or records.types("segmentation") != {list}:
-            of_type: dict[type, Form] = {list: Form.RINGS} if records.are_typed else {}
-            forms = np.array([of_type.get(type(v)) or form_of(v) for v in column], np.uint8)
-            outlines = _chosen(column, forms == Form.RINGS)
+        column = records["segmentation"]
+        # Of typed records, one or two lists of numbers are rings.
+        most = 2 if records.are_typed else 0
+        forms = np.array(
+            [Form.RINGS if type(v) is list and 0 < len(v) <= most else form_of(v) for v in column],
+            np.uint8,
+        )
+        outlines = _chosen(column, forms == Form.RINGS)
         if not records.are_typed:
             # All numbers of the window are checked at once, and one by one only if that fails.
             numbers_of_rings = chain.from_iterable(chain.from_iterable(outlines))
             if not are_numbers(list(numbers_of_rings)):
                 forms[[not all(map(are_numbers, value)) for value in outlines]] = Form.OTHER
                 outlines = _chosen(outlines, forms == Form.RINGS)
-        rings, counts, lengths = _rings_of(outlines)
-        if records.are_typed:
-            forms[(counts == 0) & (forms == Form.RINGS)] = Form.EMPTY
-            n_pairs = sum_by(np.repeat(np.arange(len(records)), counts), lengths == 2, len(records))
-            are_pairs = (counts > 2) & (n_pairs == counts)
-            if are_pairs.any():
-                forms[are_pairs] = Form.PAIRS
-                rings, counts, lengths = _rings_of(_chosen(outlines, ~are_pairs))
+        rings = [*chain.from_iterable(outlines)]
+        counts = np.fromiter(map(len, outlines), np.int64, len(outlines))
+        lengths = np.fromiter(map(len, rings), np.int64, len(rings))
         numbers = floats(list(chain.from_iterable(rings)))
         if (lengths % 2).any():
             numbers = np.delete(numbers, (np.cumsum(lengths) - 1)[lengths % 2 == 1])
@@ -449,17 +441,12 @@ class ColumnsBuilder:
         )
 
 
-def _chosen(outlines: Sequence[Any], which: BoolArray) -> list[Any]:
+def _chosen(outlines: Sequence[Any], which: BoolArray) -> Sequence[Any]:
     """Return outlines, with none in place of those that are not chosen."""
+    if which.all():
+        return outlines
     pairs = zip(outlines, which.tolist(), strict=True)
     return [value if is_chosen else () for value, is_chosen in pairs]
-
-
-def _rings_of(outlines: Sequence[Any]) -> tuple[list[Any], IndexArray, IndexArray]:
-    """Return the rings of outlines, their number in each outline, and their lengths."""
-    rings = [*chain.from_iterable(outlines)]
-    counts = np.fromiter(map(len, outlines), np.int64, len(outlines))
-    return rings, counts, np.fromiter(map(len, rings), np.int64, len(rings))
 
 
 def _inside(value: object, key: str) -> Any:

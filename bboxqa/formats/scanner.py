@@ -110,13 +110,13 @@ _PLAIN: dict[str, Any] = dict.fromkeys(ID_KEYS, int) | {"bbox": tuple[float, flo
 def _record_decoder(settings: ReadSettings) -> "_Decode":
     """Return a function that decodes the text of records to objects of the keys that are read.
 
-    Values of other keys than ids and boxes are kept as they are, of any type. Without need,
-    outlines and key points are not decoded, as they are most of the text. One id that is no
-    integer, or one box that is not four numbers, has the records beside it decoded entirely.
+    Values of other keys than ids and boxes are kept as they are, of any type; so are these where
+    one id is no integer, or one box is not four numbers. Without need, outlines and key points are
+    not decoded, as they are most of the text.
     """
     has_outlines = settings.outlines or settings.rotated
     kinds: dict[str, Any] = {
-        **_PLAIN,
+        "bbox": list[float],
         "segmentation": list[list[float]] | dict[str, Any] | None if has_outlines else msgspec.Raw,
         "keypoints": Any if settings.keypoints else msgspec.Raw,
     }
@@ -124,32 +124,36 @@ def _record_decoder(settings: ReadSettings) -> "_Decode":
     more = ["area"] if settings.keypoints else []
     keys = [*dict.fromkeys((*_PLAIN, "iscrowd", "ignore", "attributes", "score", "segments_info",
                             *MARK_KEYS, *firsts, *kinds, *more))]  # fmt: skip
-    fields = [
-        (f"key_{n}", kinds.get(key, Any),
-         msgspec.field(name=key, **({} if key in _PLAIN else {"default": MISSING})))
-        for n, key in enumerate(keys)
-    ]  # fmt: skip
-    record: Any = msgspec.defstruct("Record", fields, gc=False)
-    decoder, are_kept = (
-        msgspec.json.Decoder(list[record]),
-        settings.records or settings.on_records is not None,
-    )
+    are_kept = settings.records or settings.on_records is not None
+    tried: list[tuple[Any, Any]] = []
+    for plain, known in ((_PLAIN, PLAIN_TYPES), ({}, {})):
+        fields = []
+        for n, key in enumerate(keys):
+            default = {} if key in plain else {"default": MISSING}
+            kind = plain.get(key, kinds.get(key, Any))
+            fields.append((f"key_{n}", kind, msgspec.field(name=key, **default)))
+        record: Any = msgspec.defstruct("Record", fields, gc=False)
+        tried.append((msgspec.json.Decoder(list[record]), known))
 
     def decode(text: bytes) -> Sequence[Any] | TypedWindow | None:
-        try:
-            found = decoder.decode(text)
-        except msgspec.ValidationError:
-            return decoded_entirely(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-        columns = zip(keys, zip(*map(msgspec.structs.astuple, found), strict=True), strict=False)
-        of_keys = {key: column for key, column in columns if column.count(MISSING) < len(found)}
-        records = TypedWindow(len(found), of_keys, PLAIN_TYPES)
-        # Only values of any type that are kept can nest: others are typed, or skipped.
-        are_nested = are_kept or any(
-            records.types(key) & ({dict} if key in _TYPED else {dict, list}) for key in records.keys
-        )
-        return None if are_nested and nests_deep(text) else records
+        for decoder, known in tried:
+            try:
+                found = decoder.decode(text)
+            except msgspec.ValidationError:
+                continue
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return None
+            columns = zip(
+                keys, zip(*map(msgspec.structs.astuple, found), strict=True), strict=False
+            )
+            of_keys = {key: column for key, column in columns if column.count(MISSING) < len(found)}
+            records = TypedWindow(len(found), of_keys, known)
+            # Only values of any type that are kept can nest: others are typed, or skipped.
+            are_nested = are_kept or any(
+                records.types(key) & ({dict} if key in _TYPED else {dict, list}) for key in of_keys
+            )
+            return None if are_nested and nests_deep(text) else records
+        return decoded_entirely(text)
 
     return decode
 

@@ -32,13 +32,8 @@ _ROTATION = "rotation"
 _TRACK = "track"
 # What the track of an annotation is called, as a key or an attribute.
 _TRACK_KEYS = ("track_id", "track", "instance_id")
+_TAKEN = {*COLUMNS, _ROTATION}
 _OWN = {"id", "image_id", "category_id", "bbox", "annotator", "area", "iscrowd", "segmentation"}
-
-
-def _held_keys(content: Content) -> list[str]:
-    held = _more(content)
-    track = _track_attribute(content, held)
-    return [*held, *[f"{ATTRIBUTES}.{track}"] * bool(track)]
 
 
 def _losses(content: Content, _options: Options) -> Iterator[Loss]:
@@ -56,33 +51,33 @@ def _read_cell(name: str) -> str:
     return name_in(guarded(name)).strip()
 
 
-def _more(content: Content) -> list[str]:
-    """Return the keys of annotations that only hold texts and numbers."""
+def _held_keys(content: Content) -> list[str]:
+    held, track = _further(content)
+    return [*held, *[f"{ATTRIBUTES}.{track}"] * bool(track)]
+
+
+def _further(content: Content) -> tuple[list[str], str]:
+    """Return the keys that only hold texts and numbers, and the attribute that names tracks.
+
+    The attribute is empty if there is none, or if a key of annotations names tracks.
+    """
     plain: dict[str, bool] = {}
-    taken = {*COLUMNS, _ROTATION}
     for each in content.annotations:
         for key in each.keys() - _OWN:
-            is_plain = isinstance(each[key], str | int | float) and key not in taken
+            is_plain = isinstance(each[key], str | int | float) and key not in _TAKEN
             plain[key] = plain.get(key, True) and is_plain
-    return sorted(key for key in plain if plain[key])
-
-
-def _track_attribute(content: Content, more: list[str]) -> str:
-    """Return the attribute that names tracks; empty if none does, or a key of annotations does."""
-    if {*more} & {*_TRACK_KEYS}:
-        return ""
-    for name in _TRACK_KEYS:
+    held = sorted(key for key in plain if plain[key])
+    for name in () if {*held} & {*_TRACK_KEYS} else _TRACK_KEYS:
         said = [mapping(each.get(ATTRIBUTES)).get(name) for each in content.annotations]
         given = [each for each in said if each is not None]
         if given and all(isinstance(each, str | int) for each in given):
-            return name
-    return ""
+            return held, name
+    return held, ""
 
 
 def _table(content: Content) -> tuple[list[str], list[list[Any]]]:
     """Return the columns and the rows, one without a box for each annotator who drew nothing."""
-    more = _more(content)
-    track = _track_attribute(content, more)
+    more, track = _further(content)
     turned = {each["id"]: content.rotated(each, any_rectangle=True) for each in content.annotations}
     has_turned = any(each is not None for each in turned.values())
     names = [*COLUMNS, *[_ROTATION] * has_turned, *[_TRACK] * bool(track), *more]

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, nearest, unknown_name
 from bboxqa.formats.box_tables.columns import columns_of
@@ -163,8 +163,13 @@ def read_ratings(
     extra = {"by": by, "cluster": cluster, "n_options": n_options}
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
-    _check_ratings(table)
-    if of_units := is_unit_table({*table.header}, value):
+    known = {*table.header}
+    if len(known & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= known for e in known):
+        raise DatasetError(
+            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
+            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
+        )
+    if of_units := is_unit_table(known, value):
         layout, columns = "long", _unit_columns(table, columns)
     layout = layout or _layout_of(table, columns)
     if layout == "long":
@@ -178,15 +183,6 @@ def read_ratings(
     if not any(len(ratings.data.unit) for ratings in tasks.values()):
         raise DatasetError([f"{table.name}: has no ratings: every value is missing"])
     return tasks
-
-
-def _check_ratings(table: Table) -> None:
-    known = {*table.header}
-    if len(known & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= known for e in known):
-        raise DatasetError(
-            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
-            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
-        )
 
 
 # Columns of tables of results, which hold no ratings.
@@ -263,11 +259,11 @@ def _read_long(
     kept = np.flatnonzero(~np.all(absent, axis=0))
     if len(kept) == 0:
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
-    cells = _taken(cells, kept)
+    cells = {field: column.take(kept) for field, column in cells.items()}
     if not of_units:
         cells["value"] = _answers(table, cells["value"])
     notes = (_UNITS_NOTE,) * (of_units and columns.get("cluster") == "image")
-    rows: dict[str | None, IndexArray] = {None: np.arange(len(kept))}
+    rows: dict[str | None, Any] = {None: np.arange(len(kept))}
     if "by" in cells:
         if problems := [
             f"{place}: {columns['by']} is missing; expected the name of a task"
@@ -283,12 +279,9 @@ def _read_long(
     result: dict[str | None, Ratings] = {}
     for task, index in rows.items():
         places = partial(lambda rows, own: table.places(rows[own]), kept[index])
-        result[task] = assemble(_taken(cells, index), columns, places, notes)
+        own = {field: column.take(index) for field, column in cells.items()}
+        result[task] = assemble(own, columns, places, notes)
     return result
-
-
-def _taken(cells: Mapping[str, LabelColumn], index: IndexArray) -> dict[str, LabelColumn]:
-    return {field: column.take(index) for field, column in cells.items()}
 
 
 def _read_wide(table: Table, layout: str) -> Ratings:
