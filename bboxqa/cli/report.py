@@ -43,11 +43,9 @@ def report(
     """  # noqa: D301 - click reads the sign
     from bboxqa.core.file_names import folder_problem
     from bboxqa.core.pseudonyms import check_key
-    from bboxqa.formats.unreadable import refuse_address
     from bboxqa.pipelines.pictures import write_saved
     from bboxqa.report.pages import PageTarget
 
-    refuse_address(run)
     path = run / ("report" if split else "report.html") if out is None else out
     target = PageTarget(path, images, split, top)
     console.refuse_inputs([path], [*run.glob("*.json"), *run.glob("*.csv")], images)

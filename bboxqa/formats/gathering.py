@@ -85,17 +85,16 @@ class _Joined:
 
     def __init__(self, data: Dataset, *, is_named: bool, is_joint: bool) -> None:
         self._data, self._is_named, self._is_joint = data, is_named, is_joint
-        self._images: dict[str, Record] = {}
-        self._categories: dict[str, Record] = {}
+        self._images, self._categories = dict[str, Record](), dict[str, Record]()
         self._own_names: dict[str, str] = {}
-        # Annotations with the names of their image and category, and the id of COCO, or -1.
-        self._annotations: list[tuple[Record, str, str, int]] = []
+        # Annotations with the names of their image and category, or of their image only.
+        self._annotations: list[tuple[Record, str, str]] = []
         self._apart: list[tuple[Record, str]] = []
         self._repeats: list[str] = []
         # Keys of image records whose value differs from that of an earlier record of the image.
         self._left_out: Counter[str] = Counter()
-        # The files that have ids of their own, each with the ids of its images and categories.
-        self._given: list[tuple[str, dict[int, str], dict[int, str]]] = []
+        # Records of files that have ids: the kind, the joint record, its id in the file, the file.
+        self._given: list[tuple[str, Record, int, str]] = []
         self._tops: list[Record] = []
 
     def add(
@@ -111,12 +110,13 @@ class _Joined:
         `authors` are those of all annotations, `of_all` is the annotator of the whole file, if each
         file has one.
         """
-        columns = file.columns
+        columns, source = file.columns, file.source.name
         labels = self._add_images(file, records["images"])
         names, reordered = self._add_categories(file, records["categories"])
         has_ids = self._is_joint and not file.numbers_categories
         if has_ids:
-            self._given.append((file.source.name, labels, names))
+            self._given += [("image", self._images[labels[n]], n, source) for n in labels]
+            self._given += [("category", self._categories[names[n]], n, source) for n in names]
         ids = (columns.id, columns.image_id, columns.category_id, columns.bbox, columns.iscrowd)
         rows = zip(used.tolist(), *(each[used].tolist() for each in ids), strict=True)
         for row, own, image_id, category_id, bbox, is_crowd in rows:
@@ -132,8 +132,9 @@ class _Joined:
             whole |= _turned(file, row, whole)
             if columns.text_ids is not None and whole_number(record["id"]) is None:
                 whole["own_id"] = record["id"]
-            at = labels[image_id], names[category_id], own if has_ids else -1
-            self._annotations.append((whole, *at))
+            self._annotations.append((whole, labels[image_id], names[category_id]))
+            if has_ids:
+                self._given.append(("annotation", whole, own, source))
         self._add_apart(of_all, records, labels, names)
         self._repeats += records.get("repeats", ())
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
@@ -142,18 +143,17 @@ class _Joined:
         """Add the images of a file, and return the name of each id."""
         labels: dict[int, str] = {}
         for image, record in zip(file.images, records, strict=True):
-            label = image.label
             number = id_number(image.id)
-            labels[number] = label
+            label = labels[number] = image.label
             known = {key: each for key, each in record.items() if each is not None}
             if image.file_name:
                 known["file_name"] = image.file_name
             if number != image.id:
                 known["own_id"] = image.id
-            held = self._images.get(label, {"id": number})
-            self._left_out.update(key for key in known.keys() & held.keys() - _OWN
-                                  if known[key] != held[key])  # fmt: skip
-            self._images[label] = {**known, **held}
+            held = self._images.setdefault(label, {**known, "id": number})
+            shared = known.keys() & held.keys() - _OWN
+            self._left_out.update(key for key in shared if known[key] != held[key])
+            held |= {key: each for key, each in known.items() if key not in held}
         return labels
 
     def _add_categories(
@@ -221,7 +221,7 @@ class _Joined:
         image_ids = {name: each["id"] for name, each in self._images.items()}
         category_ids = {name: each["id"] for name, each in self._categories.items()}
         annotations = []
-        for record, label, category, _ in self._annotations:
+        for record, label, category in self._annotations:
             record["image_id"], record["category_id"] = image_ids[label], category_ids[category]
             if "keypoints" in record:
                 joints = joints_named(self._categories[category])
@@ -249,16 +249,14 @@ class _Joined:
 
     def id_notes(self) -> Iterator[str]:
         """Yield notes on ids of COCO files that other records have in the joint content."""
-        n_new = {"annotation": sum(each["id"] != own >= 0 for each, *_, own in self._annotations)}
-        images = ((n, label) for _, labels, _ in self._given for n, label in labels.items())
-        n_new["image"] = sum(self._images[label]["id"] != number for number, label in images)
-        if some := [count(n, noun) for noun, n in n_new.items() if n]:
+        new = [each for each in self._given if each[1]["id"] != each[2]]
+        kinds = Counter(kind for kind, *_ in new)
+        if some := [count(kinds[noun], noun) for noun in ("annotation", "image") if kinds[noun]]:
             yield f"new ids, since those of the files clash or differ: {' and '.join(some)}"
         moved = {
-            f"{name!r} is {number} in {source} and {self._categories[name]['id']} in the output"
-            for source, _, names in self._given
-            for number, name in names.items()
-            if self._categories[name]["id"] != number
+            f"{record['name']!r} is {number} in {source} and {record['id']} in the output"
+            for kind, record, number, source in new
+            if kind == "category"
         }
         if moved:
             yield f"ids of categories differ: {first_few(sorted(moved), _SHOWN, str)}"

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import (
     BoolArray,
-    ByteArray,
     FloatArray,
     IndexArray,
     distinct,
@@ -30,21 +29,11 @@ _ANGLED = "with an attribute 'rotation' compared by bbox, without it (else: --si
 _SINGLE_CROWDS = "with iscrowd 1 taken as single objects: CVAT writes 1 for every mask and ellipse"
 
 
-class _Turned(NamedTuple):
-    """The boxes of annotations that are written with five or eight numbers."""
-
-    row: IndexArray
-    """(T,) int64. Their annotations."""
-    corners: FloatArray
-    """(T, 4, 2) float64."""
-    box: FloatArray
-    """(T, 5) float64. The rotated boxes."""
-    form: ByteArray
-    """(T,) uint8. A `BoxForm` each."""
+_Turned = tuple[IndexArray, FloatArray, RotatedColumns]
 
 
 def _turned_boxes(columns: Columns, said: FiveNumbers | None) -> _Turned:
-    """Return the boxes of eight numbers, and those of five if the user said their layout."""
+    """Return the rows of boxes of eight numbers, and of five if said, their corners and boxes."""
     of = columns.rotations
     five = np.flatnonzero((of.n_numbers == _FIVE) & (said is not None))
     eight = np.flatnonzero(of.n_numbers == _EIGHT)
@@ -52,12 +41,9 @@ def _turned_boxes(columns: Columns, said: FiveNumbers | None) -> _Turned:
     points = of.values[eight].reshape(-1, 4, 2)
     around, is_rectangle = from_corners(points)
     form = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
-    return _Turned(
-        of.row[np.concatenate([five, eight])],
-        np.concatenate([corners(boxes), points]),
-        np.concatenate([boxes, around]),
-        np.append(np.full(len(five), BoxForm.ANGLE), form).astype(np.uint8),
-    )
+    form = np.append(np.full(len(five), BoxForm.ANGLE), form).astype(np.uint8)
+    rotated = RotatedColumns(np.concatenate([boxes, around]), form)
+    return of.row[np.concatenate([five, eight])], np.concatenate([corners(boxes), points]), rotated
 
 
 def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
@@ -94,7 +80,8 @@ def _rotated_columns(columns: Columns, bbox: FloatArray, turned: _Turned | None)
     box[quads], is_rectangle = from_corners(rings.xy[first[found][:, None] + np.arange(4)])
     form[quads] = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
     if turned is not None:
-        box[turned.row], form[turned.row] = turned.box, turned.form
+        row, _, of = turned
+        box[row], form[row] = of.box, of.form
     said = np.full(n, np.nan)
     said[list(columns.angles)] = list(columns.angles.values())
     said[~(np.abs(said) < FARTHEST)] = np.nan
@@ -141,7 +128,9 @@ def measured(
     has_more = 2 * int((columns.rotations.n_numbers > 0).sum()) > len(columns)
     turned = _turned_boxes(columns, options.choices.rotated) if has_more else None
     keypoints = _keypoints(columns) if options.keypoints else None
-    bbox = _boxes(columns, turned, keypoints)
+    bbox = columns.bbox
+    if turned is not None or keypoints is not None:
+        bbox = _boxes(columns, turned, keypoints)
     left_out, score = np.zeros(len(columns), np.bool_), None
     # Annotations with key points but no box, unless all are such, or are compared.
     if not options.keypoints and len(columns.point_rows) < len(columns):
@@ -150,9 +139,8 @@ def measured(
         score = np.full(len(columns), np.nan)
         score[columns.scores.row] = columns.scores.value
     wrong = {key: rows & ~left_out for key, rows in _wrong(columns, options, bbox).items()}
-    outlines = None
-    if options.outlines:
-        outlines = outlines_of(columns, bbox if boxes_are_outlines else None)
+    sides = bbox if boxes_are_outlines else None
+    outlines = outlines_of(columns, sides) if options.outlines else None
     rotated = _rotated_columns(columns, bbox, turned) if options.rotated else None
     text_ids = None
     if columns.text_ids:
@@ -206,12 +194,13 @@ def _boxes(columns: Columns, turned: _Turned | None, keypoints: Keypoints | None
     """Return boxes as x, y, width and height, with the bounds of rotated ones and of key points."""
     bbox = columns.bbox.copy()
     if turned is not None:
-        low = turned.corners.min(1)
-        sides = turned.corners.max(1) - low
+        row, points, of = turned
+        low = points.min(1)
+        sides = points.max(1) - low
         # Negative sides are kept, so that the boxes are refused.
-        wrong = (turned.box[:, 2:4] < 0).any(1)
-        sides[wrong] = turned.box[wrong, 2:4]
-        bbox[turned.row] = np.concatenate([low, sides], axis=1)
+        wrong = (of.box[:, 2:4] < 0).any(1)
+        sides[wrong] = of.box[wrong, 2:4]
+        bbox[row] = np.concatenate([low, sides], axis=1)
     if keypoints is not None and columns.point_rows:
         places = np.array(sorted(columns.point_rows))
         bbox[places] = keypoints.take(places).extent()
@@ -315,7 +304,7 @@ def _notes(
     """Yield notes on what is compared in a simpler form than in the file."""
     n_turned = n_angles = 0
     if not (options.rotated or options.outlines):
-        n_turned = 0 if turned is None else len(turned.row)
+        n_turned = 0 if turned is None else len(turned[0])
         n_angles = sum(abs(each) < FARTHEST and each % 360 != 0 for each in angles.values())
     n_quadrilaterals = n_others = n_visibilities = 0
     if found.rotated is not None and not options.outlines:

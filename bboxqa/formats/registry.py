@@ -102,48 +102,42 @@ def _begins(kind: str, source: SourcePath) -> bool:
     return begins(kind, source.text_head[1])
 
 
-def _format(
-    name: str,
-    place: str,
-    suffixes: tuple[str, ...] = (),
-    recognises: str | Recognises | None = None,
-    recognises_folder: Recognises | None = None,
-    folders: LabelFolders | None = None,
-) -> Format:
-    """Return a format whose files begin like a kind, and whose reader is "module:function".
-
-    Without `recognises`, it is recognised by its folders only.
-    """
-    return translated_format(
-        name,
-        suffixes,
-        partial(_begins, recognises) if isinstance(recognises, str) else recognises,
-        f"bboxqa.formats.{place}",
-        recognises_folder=recognises_folder if folders is None else folders.is_one_source,
-        folders_in_parts=None if folders is None else folders.folders_in_parts,
-    )
-
-
+# The name, the reader, the suffixes, how files begin, and which folders are one source.
+_TOOLS: tuple[
+    tuple[
+        str, str, tuple[str, ...], str | Recognises | None, LabelFolders | Recognises | None
+    ], ...
+] = (
+    ("label-studio", "label_studio.reader:translate", (".json",), "Label Studio", None),
+    ("cvat", "cvat.reader:translate", (".xml",), "CVAT", None),
+    ("supervisely", "supervisely:translate", (".json",), "Supervisely", _is_supervisely),
+    ("dota", "dota:translate", (), None, LabelFolders(".txt", "DOTA")),
+    ("yolo", "yolo.reader:translate", (), None, LabelFolders(".txt", "YOLO")),
+    ("via", "via:translate", (".json", ".csv"), "VIA", None),
+    ("darwin", "darwin:translate", (".json",), "Darwin", LabelFolders(".json", "Darwin")),
+    ("datumaro", "datumaro:translate", (".json",), "Datumaro", _is_datumaro),
+    ("sagemaker", "services:sagemaker", (".manifest", ".json", ".jsonl"), "SageMaker",
+     _is_sagemaker),
+    ("labelbox", "services:labelbox", (".ndjson", ".json", ".jsonl"), "Labelbox", None),
+    ("zooniverse", "services:zooniverse", (".csv",), "Zooniverse", None),
+    ("table", "box_tables.reader:translate", TABLES, _has_boxes, None),
+    ("voc", "voc:translate", (), "VOC", LabelFolders(".xml", "VOC")),
+    ("labelme", "labelme:translate", (), "LabelMe", LabelFolders(".json", "LabelMe")),
+)  # fmt: skip
 _BUILT_IN = (
     COCO,
-    _format("label-studio", "label_studio.reader:translate", (".json",), "Label Studio"),
-    _format("cvat", "cvat.reader:translate", (".xml",), "CVAT"),
-    _format("supervisely", "supervisely:translate", (".json",), "Supervisely", _is_supervisely),
-    _format("dota", "dota:translate", folders=LabelFolders(".txt", "DOTA")),
-    _format("yolo", "yolo.reader:translate", folders=LabelFolders(".txt", "YOLO")),
-    _format("via", "via:translate", (".json", ".csv"), "VIA"),
-    _format("darwin", "darwin:translate", (".json",), "Darwin",
-            folders=LabelFolders(".json", "Darwin")),
-    _format("datumaro", "datumaro:translate", (".json",), "Datumaro", _is_datumaro),
-    _format("sagemaker", "services:sagemaker", (".manifest", ".json", ".jsonl"), "SageMaker",
-            _is_sagemaker),
-    _format("labelbox", "services:labelbox", (".ndjson", ".json", ".jsonl"), "Labelbox"),
-    _format("zooniverse", "services:zooniverse", (".csv",), "Zooniverse"),
-    _format("table", "box_tables.reader:translate", TABLES, _has_boxes),
-    _format("voc", "voc:translate", (), "VOC", folders=LabelFolders(".xml", "VOC")),
-    _format("labelme", "labelme:translate", (), "LabelMe",
-            folders=LabelFolders(".json", "LabelMe")),
-)  # fmt: skip
+    *(
+        translated_format(
+            name,
+            suffixes,
+            partial(_begins, head) if isinstance(head, str) else head,
+            f"bboxqa.formats.{place}",
+            recognises_folder=of.is_one_source if isinstance(of, LabelFolders) else of,
+            folders_in_parts=of.folders_in_parts if isinstance(of, LabelFolders) else None,
+        )
+        for name, place, suffixes, head, of in _TOOLS
+    ),
+)
 # Grey pictures look like masks, so that only what the user says recognises them.
 _MASKS, _OBJECT_FILES = (
     translated_format("masks", (), None, "bboxqa.formats.masks:translate",

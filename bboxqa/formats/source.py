@@ -136,8 +136,8 @@ class SourcePath(_Path):
     @cached_property
     def is_folder(self) -> bool:
         """Whether it is a folder, an archive of files, or a folder inside an archive."""
-        if self.is_dir():
-            return True
+        if self.is_dir() or (self.is_file() and not is_archive(self.head)):
+            return self.is_dir()
         with suppress(OSError):
             return self._place in self._packed_folders
         return False

@@ -112,7 +112,8 @@ def sources_of(
         found.notes += notes
         refuse_formats(path, files, choices)
         of_people = [(each, path if found.is_typed else each) for each in files]
-        if are_people is not False and not (is_named or found.is_typed):
+        may_be_several = len(files) > 1 or any(each.is_folder for each in files)
+        if may_be_several and are_people is not False and not (is_named or found.is_typed):
             may_be_clips = are_people is None and within is None
             of_people = _people_in(path, files, choices, may_be_clips=may_be_clips)
         found.files += [each for each, _ in of_people]
@@ -128,7 +129,7 @@ def _people_in(
 ) -> list[tuple[SourcePath, SourcePath]]:
     """Return the sources in a path, each with the folder or file of the person whose it is."""
     if len(files) == 1:
-        found = format_of(files[0], choices).folders_in_parts if files[0].is_folder else None
+        found = format_of(files[0], choices).folders_in_parts
         parts = found(files[0]) if found else []
         names = [each.name for one in parts for each in one.members] if may_be_clips else []
         is_clips = may_be_clips and len({*names}) == len(names)
@@ -165,7 +166,7 @@ def names_of(people: Sequence[Path]) -> list[str]:
     ends = {each: person_in(each) for each in people}
     distinct = [*ends]
     # Files of one name in several formats need their suffixes.
-    if len({each.parent / end for each, end in ends.items()}) < len(distinct):
+    if len({(each.parent, end) for each, end in ends.items()}) < len(distinct):
         ends = {each: each.name for each in distinct}
     parts = {each: (*each.parent.parts, ends[each]) for each in distinct}
     while len(distinct) > 1 and len({each[-1] for each in parts.values()}) == 1:
@@ -255,7 +256,7 @@ def listed(
         is_unsure = not is_surely_coco(path) and format_of(path, choices) is COCO
         if is_unsure and not (path.is_packed and formats_of(path)):
             refuse_unread(path)
-        return _of_format([path], choices), []
+        return _of_format([path], choices) if choices.from_format else [path], []
     if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
     is_folder = path.is_dir()
@@ -277,8 +278,10 @@ def listed(
     unknown = [each for each in sources if format_of(each) is COCO and not each.is_packed]
     if unknown == sources and all(foreign_kind(each) is not None for each in sources):
         refuse_foreign(sources[0])
-    sources, notes = _of_format(sources, choices), list[str]()
-    if choices.from_format is None:
+    notes = list[str]()
+    if choices.from_format is not None:
+        sources = _of_format(sources, choices)
+    else:
         ends = (".json", ".xml", *TABLES, *ARCHIVES)
         unread = (e for e in {*others, *found} - {*sources} if e.name.lower().endswith(ends))
         left = sorted(each for each in unread if not each.match(CLASS_NAMES))
@@ -294,14 +297,14 @@ def without_files(notes: Sequence[str]) -> list[str]:
 
 
 def _of_format(sources: list[SourcePath], choices: Choices) -> list[SourcePath]:
-    """Return the sources of the format that the user chose; all if none was chosen."""
+    """Return the sources of the format that the user chose."""
     chosen = choices.from_format
-    of = ((each, formats_of(each, choices) or [COCO]) for each in sources if chosen is not None)
+    of = [(each, formats_of(each, choices) or [COCO]) for each in sources]
     found = [each for each, formats in of if chosen in [one.name for one in formats]]
-    if chosen is not None and not found:
+    if not found:
         shown = first_few(sources, _SHOWN, lambda each: one_line(str(each)))
         raise DatasetError([f"{shown}: no file is of the format {chosen}, as --from says"])
-    return found or sources
+    return found
 
 
 def _is_unrelated(file: Path) -> bool:

@@ -92,8 +92,6 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
             raise DatasetError([problem], page)
 
 
-# A single letter may be a drive of Windows.
-_ADDRESS = r"(?i)([a-z][a-z0-9+.-]+):/+(.+)"
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 # Kinds of text that have no other mark.
 _SUFFIXES = {".yaml": "YAML", ".yml": "YAML"}
@@ -104,12 +102,11 @@ _READ_AS_TABLES = {"table", "Parquet", "binary", "YOLO", "DOTA"}
 
 
 def refuse_foreign(path: Path, *, table: bool = False) -> None:
-    """Refuse a file that bboxqa does not read, or a URL, with advice.
+    """Refuse a file that bboxqa does not read, with advice.
 
     With `table`, a table of ratings or segments is expected instead of COCO JSON. Raises
     DatasetError if the file has a known format that is not read.
     """
-    refuse_address(path)
     head, kind = SourcePath.at(path).head, foreign_kind(path)
     if kind is None and table and re.match(IS_COCO, head):
         kind = "COCO"
@@ -131,14 +128,6 @@ def _header_of(head: bytes) -> list[str]:
     from bboxqa.formats.tables import header_of
 
     return header_of(head)
-
-
-def refuse_address(path: Path) -> None:
-    """Refuse a URL, which as a path has lost a slash, with advice. Raises DatasetError."""
-    address = re.fullmatch(_ADDRESS, str(path))
-    if address is not None and not path.exists():
-        problem = f"{address[1]}://{address[2]}: is an address; expected a file"
-        raise DatasetError([problem], "Download it first.")
 
 
 def refuse_unread(path: Path) -> None:

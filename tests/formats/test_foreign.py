@@ -101,13 +101,6 @@ def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
     assert len(advice) == 1
 
 
-@pytest.mark.parametrize("command", ["report", "agree"])
-def test_an_address_of_a_store_is_one(tmp_path, command):
-    done = run(command, "s3://bucket/a", cwd=tmp_path)
-    expected = "Error: s3://bucket/a: is an address; expected a file\nDownload it first.\n"
-    assert (done.returncode, done.stderr) == (2, expected)
-
-
 def test_files_of_other_programs_are_named_in_a_folder(tmp_path):
     write(tmp_path, **{"label_2/a.txt": "Van 0.0 0 -1 0 5 1 8 8 -1 -1 -1 -1 -1 -1\n"})
     with pytest.raises(DatasetError, match=r"label_2/a\.txt: is labels of KITTI; expected "):
