@@ -1,19 +1,16 @@
 """What readers return: the content of a file with its irregularities, or annotations to measure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
-from bboxqa.core.arrays import IndexArray
-from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import alike, count
+from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
-from bboxqa.formats.columns import Columns, Kind
-from bboxqa.formats.measured import Measured, measured
-from bboxqa.formats.records import ID_KEYS, AnnotationFile, Category, Image, ReadSettings
+from bboxqa.formats.columns import Columns
+from bboxqa.formats.measured import measured
+from bboxqa.formats.records import AnnotationFile, Category, Image, ReadSettings
 from bboxqa.model.annotations import Source
 
 STOPPING = ("T001", "T002", "T008", "T010", "T061")
@@ -123,43 +120,6 @@ def apart_advice(n_apart: Mapping[str, int]) -> str:
 
 
 UNUSABLE = "has a value that cannot be used: see bboxqa validate"
-_EXPECTED = {
-    "": "an object",
-    **dict.fromkeys(ID_KEYS, "a whole number, or text"),
-    "bbox": "4 finite numbers: x, y, width, height (what five are: --rotated FORM)",
-    "iscrowd": "0 or 1",
-    "segmentation": "a list of rings [x, y, x, y, ...] of finite numbers, or size and counts",
-    "keypoints": "finite numbers: x, y and visibility of each",
-    "attributes.rotation": "an angle in degrees",
-}
-
-
-def problems_of(
-    name: str, columns: Columns, found: Measured, records: str = "annotations"
-) -> Iterator[str]:
-    """Yield problems with annotations of a file, and with the names of their annotators."""
-    listed = []
-    for key, wrong in found.wrong.items():
-        rows = np.flatnonzero(wrong & ~found.wrong[""] if key else wrong)
-        is_there = columns.kind.get(key, columns.record)[rows] != Kind.MISSING
-        for part, is_what in ((rows[is_there], "cannot be used"), (rows[~is_there], "is missing")):
-            if not len(part):
-                continue
-            row = int(part[0])
-            own = f" (id {columns.text_ids.get(row, columns.id[row])})"
-            has_id = columns.valid["id"][row] and records == "annotations"
-            place = f"{records}[{row}]" if columns.segment_counts is None else f"segment {row + 1}"
-            label = f"{place}{own * bool(has_id)}{more_rows(part)}"
-            said = f"{key or 'the record'} {is_what}; expected {_EXPECTED[key]}"
-            listed.append((row, f"{name}: {label}: {said}"))
-    yield from (problem for _, problem in sorted(listed))
-    for texts in columns.annotator_texts.values():
-        yield from (f"{name}: annotators {problem}" for problem in alike(sorted(texts)))
-
-
-def more_rows(rows: IndexArray) -> str:
-    """Return how many rows have the problem of the first as well."""
-    return f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
 
 
 def file_of_records(
@@ -175,10 +135,7 @@ def file_of_records(
     """
     builder = ColumnsBuilder(options)
     builder.add(records)
-    columns = builder.done()
-    found = measured(columns, options)
-    if problems := [*problems_of(source.name, columns, found)]:
-        raise DatasetError(problems, files=[Path(source.name)] * len(problems))
+    found = measured(Path(source.name), builder.done(), options)
     lists = {
         "images": msgspec.to_builtins(images),
         "categories": msgspec.to_builtins(categories),

@@ -163,13 +163,12 @@ class _Joined:
         names: dict[int, str] = {}
         reordered: set[int] = set()
         for category, record in zip(file.categories, records, strict=True):
-            name, given = clean(category.name), category.keypoints
+            name, given, number = clean(category.name), category.keypoints, id_number(category.id)
+            names[number] = name
             if name != category.name:
                 # Half of a pair of surrogates stays escaped, as no file can hold it.
                 own = category.name.encode("utf-8", "backslashreplace").decode()
                 self._own_names.setdefault(name, own)
-            number = id_number(category.id)
-            names[number] = name
             ids = {"id": number} | ({} if number == category.id else {"own_id": category.id})
             known = self._categories.setdefault(name, {**record, **ids, "name": name})
             if isinstance(given, list) and len(given) > len(joints_named(known)):
@@ -201,7 +200,7 @@ class _Joined:
 
     def done(self) -> Content:
         """Return the content, with unique ids and the annotators asked about each image."""
-        data, asked, images = self._data, list[list[str]](), list(self._images.values())
+        data, asked = self._data, list[list[str]]()
         places = {name: place for place, name in enumerate(data.image_names)}
         for label, record in self._images.items():
             for key in (*ASKED_KEYS, "annotator"):
@@ -215,17 +214,15 @@ class _Joined:
                 given = given_size(data.reading, image_name(record))
                 if given is not None:
                     record["width"], record["height"] = given
-        _number(images, anew=any("own_id" in each for each in images))
-        categories = list(self._categories.values())
-        _number(categories, anew=any("own_id" in each for each in categories))
-        image_ids = {name: each["id"] for name, each in self._images.items()}
-        category_ids = {name: each["id"] for name, each in self._categories.items()}
+        images, categories = [*self._images.values()], [*self._categories.values()]
+        for records in (images, categories):
+            _number(records, anew=any("own_id" in each for each in records))
         annotations = []
         for record, label, category in self._annotations:
-            record["image_id"], record["category_id"] = image_ids[label], category_ids[category]
+            of = self._categories[category]
+            record["image_id"], record["category_id"] = self._images[label]["id"], of["id"]
             if "keypoints" in record:
-                joints = joints_named(self._categories[category])
-                record["keypoints"] = completed(record["keypoints"], len(joints))
+                record["keypoints"] = completed(record["keypoints"], len(joints_named(of)))
             annotations.append(record)
         own = [whole_number(each.get("own_id")) for each in annotations]
         if None not in own and len({*own}) == len(own):
@@ -235,14 +232,16 @@ class _Joined:
         _number(annotations, anew=data.has_text_ids)
         numbers = counting(1 + max((each["id"] for each in annotations), default=0))
         apart = [
-            {**record, "image_id": image_ids[label], "id": next(numbers)} if label else record
+            {**record, "image_id": self._images[label]["id"], "id": next(numbers)}
+            if label
+            else record
             for record, label in self._apart
         ]
         whole = {key: each for keys in self._tops for key, each in keys.items()}
         # One file may lack a key of the others.
         top = {k: v for k, v in whole.items() if all(each.get(k, v) == v for each in self._tops)}
         differing = [key for key in whole if key not in top]
-        own_names = {category_ids[name]: own for name, own in self._own_names.items()}
+        own_names = {self._categories[e]["id"]: own for e, own in self._own_names.items()}
         return Content(
             images, categories, annotations, apart, self._repeats, asked, top, differing, own_names
         )

@@ -161,18 +161,22 @@ class FileImages:
             self._into.defect("T031", problem, where)
             name = place + PurePosixPath(name).suffix
         image["file_name"] = name
-        found = self._into.size(image, name, *size)
+        known = self._into.size(image, name, *size)
         ends = (*ends_of(place), without_suffix(name))
         picture = next((self.pictures[each] for each in ends if each in self.pictures), None)
-        self._places.add(place)
-        if picture is not None:
-            self._places.add(place_of(picture.inner))
-            found = found or size_of_picture(picture)
-        found = found or given_size(self._choices, name)
-        self._into.tally["unsized"] += found is None
-        if found is not None:
-            image["width"], image["height"] = found
+        self._places |= {place, *([] if picture is None else [place_of(picture.inner)])}
+        self._into.tally["unsized"] += not (known or self._sized(image, picture))
         return image, picture
+
+    def _sized(self, image: Record, picture: Member | None) -> bool:
+        """Give an image the size of its picture, or that which the user supplied, if any."""
+        size = None if picture is None else size_of_picture(picture)
+        if size is None:
+            size = given_size(self._choices, image["file_name"])
+            self._into.tally["given"] += size is not None
+        if size is not None:
+            image["width"], image["height"] = size
+        return size is not None
 
     def add(self, place: str, where: Where) -> Record:
         """Return the record of an image that has the name of its place, with its size if known."""
@@ -183,12 +187,7 @@ class FileImages:
         else:
             image["file_name"] = self.listed.get(place, place)
             self._into.tally["nameless"] += place not in self.listed
-        size = None if picture is None else size_of_picture(picture)
-        if size is None:
-            size = given_size(self._choices, image["file_name"])
-            self._into.tally["given"] += size is not None
-        if size is not None:
-            image["width"], image["height"] = size
+        self._sized(image, picture)
         return image
 
     def labelled(self, place: str, member: Member) -> Record:

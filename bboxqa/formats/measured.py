@@ -1,7 +1,8 @@
 """Making the annotations that agreement measures from the columns of a document."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,10 +16,18 @@ from bboxqa.core.arrays import (
     distinct,
     rows,
 )
-from bboxqa.core.text import count
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import alike, count
 from bboxqa.formats.columns import Columns, Form, Kind
 from bboxqa.formats.raw_values import FARTHEST
-from bboxqa.formats.records import Authors, BoxForm, FileColumns, ReadSettings, RotatedColumns
+from bboxqa.formats.records import (
+    ID_KEYS,
+    Authors,
+    BoxForm,
+    FileColumns,
+    ReadSettings,
+    RotatedColumns,
+)
 from bboxqa.model.keypoints import Keypoints
 from bboxqa.model.masks import SegmentationKind, Segmentations
 from bboxqa.model.rotated_boxes import FiveNumbers, corners, from_corners, turned_to, upright
@@ -104,26 +113,22 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
     columns: FileColumns
     rows: IndexArray
     """(M,) int64. The rows of these annotations in the document."""
-    wrong: Mapping[str, BoolArray]
-    """dict of str to (N,) bool. By key, the rows with values that falsify a result."""
     notes: tuple[str, ...]
 
 
 def measured(
+    path: Path,
     columns: Columns,
     options: ReadSettings,
+    problems: Sequence[str] = (),
     *,
+    records: str = "annotations",
     boxes_are_outlines: bool = False,
 ) -> Measured:
     """Return the annotations of a document as agreement needs them.
 
-    Parameters
-    ----------
-    columns : Columns
-    options : ReadSettings
-        What is compared.
-    boxes_are_outlines : bool
-        Whether a box without an outline has that of its four sides.
+    With `boxes_are_outlines`, a box without an outline has that of its four sides. Raises
+    DatasetError with `problems`, and with values of `records` that falsify a result.
     """
     has_more = 2 * int((columns.rotations.n_numbers > 0).sum()) > len(columns)
     turned = _turned_boxes(columns, options.choices.rotated) if has_more else None
@@ -139,6 +144,8 @@ def measured(
         score = np.full(len(columns), np.nan)
         score[columns.scores.row] = columns.scores.value
     wrong = {key: rows & ~left_out for key, rows in _wrong(columns, options, bbox).items()}
+    if problems := [*problems, *_problems(str(path), columns, wrong, records)]:
+        raise DatasetError(problems, files=[path] * len(problems))
     sides = bbox if boxes_are_outlines else None
     outlines = outlines_of(columns, sides) if options.outlines else None
     rotated = _rotated_columns(columns, bbox, turned) if options.rotated else None
@@ -162,7 +169,7 @@ def measured(
         some = f"{count(n_left, 'annotation')} with key points and no box"
         notes.append(f"{some} not compared; --similarity keypoints compares key points")
         found = taken(found, kept)
-    return Measured(found, kept, wrong, tuple(notes))
+    return Measured(found, kept, tuple(notes))
 
 
 def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
@@ -238,6 +245,45 @@ def _wrong(columns: Columns, options: ReadSettings, bbox: FloatArray) -> dict[st
         wrong["attributes.rotation"] = bad = none.copy()
         bad[[row for row, angle in columns.angles.items() if abs(angle) >= FARTHEST]] = True
     return wrong
+
+
+_EXPECTED = {
+    "": "an object",
+    **dict.fromkeys(ID_KEYS, "a whole number, or text"),
+    "bbox": "4 finite numbers: x, y, width, height (what five are: --rotated FORM)",
+    "iscrowd": "0 or 1",
+    "segmentation": "a list of rings [x, y, x, y, ...] of finite numbers, or size and counts",
+    "keypoints": "finite numbers: x, y and visibility of each",
+    "attributes.rotation": "an angle in degrees",
+}
+
+
+def _problems(
+    name: str, columns: Columns, wrong: Mapping[str, BoolArray], records: str
+) -> Iterator[str]:
+    """Yield problems with annotations of a file, and with the names of their annotators."""
+    listed = []
+    for key, is_wrong in wrong.items():
+        rows = np.flatnonzero(is_wrong & ~wrong[""] if key else is_wrong)
+        is_there = columns.kind.get(key, columns.record)[rows] != Kind.MISSING
+        for part, is_what in ((rows[is_there], "cannot be used"), (rows[~is_there], "is missing")):
+            if not len(part):
+                continue
+            row = int(part[0])
+            own = f" (id {columns.text_ids.get(row, columns.id[row])})"
+            has_id = columns.valid["id"][row] and records == "annotations"
+            place = f"{records}[{row}]" if columns.segment_counts is None else f"segment {row + 1}"
+            label = f"{place}{own * bool(has_id)}{more_rows(part)}"
+            said = f"{key or 'the record'} {is_what}; expected {_EXPECTED[key]}"
+            listed.append((row, f"{name}: {label}: {said}"))
+    yield from (problem for _, problem in sorted(listed))
+    for texts in columns.annotator_texts.values():
+        yield from (f"{name}: annotators {problem}" for problem in alike(sorted(texts)))
+
+
+def more_rows(rows: IndexArray) -> str:
+    """Return how many rows have the problem of the first as well."""
+    return f" and {len(rows) - 1:,} more" if len(rows) > 1 else ""
 
 
 def outlines_of(columns: Columns, bbox: FloatArray | None = None) -> Segmentations:

@@ -24,12 +24,10 @@ from bboxqa.formats.document import (
     UNUSABLE,
     RawDocument,
     Section,
-    more_rows,
-    problems_of,
 )
 from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
-from bboxqa.formats.measured import measured, taken
+from bboxqa.formats.measured import measured, more_rows, taken
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import (
     LISTS,
@@ -88,10 +86,7 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     images = _converted("images", document, image_type(options.keys), problems)
     categories = _converted("categories", document, Category, problems)
     columns = document.annotations
-    found = measured(columns, options)
-    problems += problems_of(document.name, columns, found)
-    if problems:
-        raise DatasetError(problems, files=[path] * len(problems))
+    found = measured(path, columns, options, problems)
     lists = _loaded(document.text) if options.records else None
     if options.on_records is not None:
         for records in _annotations_in(document):
@@ -335,15 +330,13 @@ def _results_file(
         document = read_bytes(document.text, document.name, replace(options, outlines=True))
     columns = _with_boxes_of_masks(document.annotations)
     document.annotations = columns
-    found = measured(columns, options)
     score = np.full(len(columns), np.nan)
     score[columns.scores.row] = columns.scores.value
-    problems = [*problems_of(document.name, columns, found, "results")]
+    problems = []
     if len(rows := np.flatnonzero(np.isnan(score))):
         label = f"{document.name}: results[{rows[0]}]{more_rows(rows)}"
-        problems.append(f"{label}: score is missing, or no number; expected one from 0 to 1")
-    if problems:
-        raise DatasetError(problems, files=[path] * len(problems))
+        problems = [f"{label}: score is missing, or no number; expected one from 0 to 1"]
+    found = measured(path, columns, options, problems, records="results")
     check_scores(path, score, options.score)
     kept = np.flatnonzero(score[found.rows] >= options.score)
     rows = found.rows[kept]

@@ -32,7 +32,8 @@ from bboxqa.formats.dataset.sessions import (
     split_sessions,
     with_repeats,
 )
-from bboxqa.formats.document import apart_note, more_rows
+from bboxqa.formats.document import apart_note
+from bboxqa.formats.measured import more_rows
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.raw_values import MAX_COORDINATE
 from bboxqa.formats.records import AnnotationFile, ids_of

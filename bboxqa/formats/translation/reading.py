@@ -20,7 +20,6 @@ from bboxqa.formats.document import (
     Record,
     Section,
     Where,
-    problems_of,
 )
 from bboxqa.formats.heads import PARQUET, absence_of, as_list
 from bboxqa.formats.measured import measured
@@ -264,11 +263,8 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     Raises DatasetError with all defects that would falsify a result.
     """
     document, origin, found = _read(translate, path, options)
-    of = measured(document.annotations, options, boxes_are_outlines=True)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
-    problems += problems_of(str(path), document.annotations, of)
-    if problems:
-        raise DatasetError(problems, files=[path] * len(problems))
+    of = measured(path, document.annotations, options, problems, boxes_are_outlines=True)
     notes = [*found.notes]
     if found.n_rotated and not (options.outlines or options.rotated):
         some = count(found.n_rotated, "rotated box", "rotated boxes")
