@@ -68,10 +68,8 @@ class LabelFolders(msgspec.Struct, frozen=True):
         names = folder.names.files if self.kind == "YOLO" else ()
         described = (each for each in names if is_names_file(each))
         strict = not any(is_names_head(each, (folder / each).head) for each in described)
-        has_labels = folder.once(self._have_labels, strict)
-        if has_labels is None and self.kind == "YOLO":
-            has_labels = self._are_named(folder.names.files)
-        if has_labels:
+        state = folder.once(self._state, strict)
+        if state == "labels" or (state == "empty" and self.kind == "YOLO"):
             return True
         known = (each for each in folder.folders if re.fullmatch(INSIDE, each.name))
         return any(self._holds_labels(each, strict=strict) for each in known)
@@ -83,48 +81,40 @@ class LabelFolders(msgspec.Struct, frozen=True):
         the folders are splits of the data set.
         """
         # Here empty files are labels in all formats: others beside them are known by now.
-        return _parts(folder, self._has_labels_or_none, self._holds_labels)
-
-    def _has_labels_or_none(self, folder: SourcePath) -> bool:
-        has_labels = folder.once(self._have_labels, False)
-        return self._are_named(folder.names.files) if has_labels is None else has_labels
+        known = ("labels", "empty")
+        return _parts(folder, lambda e: e.once(self._state, False) in known, self._holds_labels)
 
     def _holds_labels(self, folder: SourcePath, *, strict: bool = False) -> bool:
         """Return whether a folder has labels, directly or in folders that belong to it."""
         is_empty = False
-        for here, files in files_by_folder(folder):
-            has_labels = here.once(self._have_labels, strict)
-            if has_labels is not None:
+        for here, _ in files_by_folder(folder):
+            state = here.once(self._state, strict)
+            if state in ("labels", "other"):
                 # Empty files beside labels of another format are of that format.
-                return has_labels
-            # Label files of YOLO without labels are empty.
-            is_empty = is_empty or (self.kind == "YOLO" and self._are_named(files))
-        return is_empty
+                return state == "labels"
+            is_empty = is_empty or state == "empty"
+        # Label files of YOLO without labels are empty.
+        return is_empty and self.kind == "YOLO"
 
-    def _named(self, files: Sequence[str]) -> list[str]:
-        ends = (each for each in files if each.lower().endswith(self.suffix))
-        return [each for each in ends if self.suffix != ".txt" or is_label_name(each)]
-
-    def _are_named(self, files: Sequence[str]) -> bool:
-        """Return whether files are named like labels, with nothing but images beside them."""
-        others = any(each.lower().endswith(_OF_OTHERS) for each in files)
-        return not others and bool(self._named(files))
-
-    def _have_labels(self, folder: SourcePath, strict: bool) -> bool | None:
-        """Return whether most of a sample of filled label files hold labels; None without any."""
+    def _state(self, folder: SourcePath, strict: bool) -> str:
+        """Return what most of a sample of files are: "labels", "other", "empty", or "" for none."""
         files = folder.names.files[:LOOKED_AT]
-        named = self._named(files)
+        ends = [each for each in files if each.lower().endswith(self.suffix)]
+        named = [each for each in ends if self.suffix != ".txt" or is_label_name(each)]
         # Labels may be named like notes.
-        found = named or [each for each in files if each.lower().endswith(self.suffix)]
+        found = named or ends
         # Logs and the like have similar names, so that the first files may all be such.
         step = max(1, len(found) // _SAMPLE)
         spread = chain.from_iterable(found[first::step] for first in range(step))
         heads = (as_utf8((folder / each).head) for each in spread)
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
         n_labels = sum(begins(self.kind, head, strict=strict) for head in filled)
-        if not filled or not (named or n_labels):
-            return None
-        return 2 * n_labels > len(filled) if strict else n_labels > 0
+        if filled and (named or n_labels):
+            are_labels = 2 * n_labels > len(filled) if strict else n_labels > 0
+            return "labels" if are_labels else "other"
+        # Nothing but images is beside empty labels.
+        has_others = any(each.lower().endswith(_OF_OTHERS) for each in files)
+        return "empty" if named and not has_others else ""
 
 
 def _parts(

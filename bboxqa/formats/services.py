@@ -1,7 +1,7 @@
 """Reading exports of labelling services: SageMaker Ground Truth, Labelbox and Zooniverse."""
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -24,6 +24,7 @@ from bboxqa.formats.translation.reading import NOT_JSON, json_of
 from bboxqa.formats.translation.shapes import items, mapping, numbers_of, plain_text, points_of
 
 _BOX = ("left", "top", "width", "height")
+_DETECTION = "groundtruth/object-detection"
 _DRAWN = ("boundingBoxes", "polygons")
 _APART = {
     "line": "polyline",
@@ -48,8 +49,8 @@ _Object = dict[str, Any]
 class _Images:
     """Adds images, the people asked about them, and their objects."""
 
-    def __init__(self, into: Collector, shape_of: Callable[[_Object], Record]) -> None:
-        self._into, self._shape_of = into, shape_of
+    def __init__(self, into: Collector) -> None:
+        self._into = into
         self._names: dict[str, str] = {}
 
     def image(self, key: str, name: str, size: _Object, where: Where) -> Record:
@@ -70,10 +71,22 @@ class _Images:
         for number, (name, given) in enumerate(objects if shared is not None else (), start=1):
             named = f"{label}, object {number}"
             with into.refusing(named, where):
-                record = into.boxed(self._shape_of(given)) | {"image_id": image["id"]}
+                record = into.boxed(_shape_of(given)) | {"image_id": image["id"]}
                 record["own_id"] = plain_text(given.get("feature_id")) or named
                 record |= shared or {}
                 into.labelled(record, plain_text(name), where, f"{named}: has no label")
+
+
+def _shape_of(given: _Object) -> Record:
+    """Return a box or an outline; others are kept apart, also masks, which are at an address."""
+    for key in given.keys() & {"vertices", "polygon"}:
+        return shapes.outlined(points_of(given[key], key, least=3))
+    if "tool" in given or "toolIndex" in given:
+        return _rectangle_of(given)
+    apart = next((each for key, each in _APART.items() if key in given), "")
+    return (
+        {"shape": apart} if apart else {"bbox": numbers_of(given.get("bounding_box", given), _BOX)}
+    )
 
 
 def _objects_of(members: Iterable[Member], into: Collector) -> Iterator[tuple[Where, _Object]]:
@@ -94,7 +107,7 @@ def sagemaker(path: Path, into: Collector) -> None:
     """Translate answers of workers, as Ground Truth keeps them, or manifests of merged labels."""
     into.title, into.named_by = "SageMaker Ground Truth", "workerId"
     into.advice = "Manifests and answers of jobs of bounding boxes or polygons are read."
-    images = _Images(into, _shape_of_ground_truth)
+    images = _Images(into)
     found, members = set[str](), members_like(path, "SageMaker", (".manifest", ".json", ".jsonl"))
     folders = {e.name: e.folder or Path(e.shown).absolute().parent.name for e in members}
     for where, given in _objects_of(members, into):
@@ -107,11 +120,10 @@ def sagemaker(path: Path, into: Collector) -> None:
             continue
         end = "-metadata"
         about = {key.removesuffix(end): mapping(given[key]) for key in given if key.endswith(end)}
-        types = {key: plain_text(each.get("type")) for key, each in about.items()}
-        jobs = [key for key, each in types.items() if each == "groundtruth/object-detection"]
+        jobs = [key for key, each in about.items() if each.get("type") == _DETECTION]
         if not jobs:
-            into.tally["unlabelled"] += not types
-            found |= {*types.values()}
+            into.tally["unlabelled"] += not about
+            found |= {plain_text(each.get("type")) for each in about.values()}
             continue
         # Adjustment jobs add their labels behind those that they adjust.
         into.tally["earlier"] += len(jobs) - 1
@@ -148,17 +160,11 @@ def _add_answers(
         images.add(image, who, [(each.get("label"), each) for each in drawn], where)
 
 
-def _shape_of_ground_truth(given: _Object) -> Record:
-    if "vertices" in given:
-        return shapes.outlined(points_of(given["vertices"], "vertices", least=3))
-    return {"bbox": numbers_of(given, _BOX)}
-
-
 def labelbox(path: Path, into: Collector) -> None:
     """Translate an export of Labelbox, with a data row in each line."""
     into.title, into.named_by = "Labelbox NDJSON", "created_by of labels"
     into.advice = "Boxes and polygons of images are read."
-    images = _Images(into, _shape_of_labelbox)
+    images = _Images(into)
     members = members_like(path, "Labelbox", (".ndjson", ".json", ".jsonl"))
     for where, given in _objects_of([only_file(path, members, "Labelbox")], into):
         row = mapping(given.get("data_row"))
@@ -180,21 +186,13 @@ def labelbox(path: Path, into: Collector) -> None:
     into.count(_NOTES)
 
 
-def _shape_of_labelbox(given: _Object) -> Record:
-    """Return a box or an outline; others are kept apart, also masks, which are at an address."""
-    if "polygon" in given:
-        return shapes.outlined(points_of(given["polygon"], "polygon", least=3))
-    apart = next((each for key, each in _APART.items() if key in given), "")
-    return {"shape": apart} if apart else {"bbox": numbers_of(given.get("bounding_box"), _BOX)}
-
-
 def zooniverse(path: Path, into: Collector) -> None:
     """Translate the classifications of a project of Zooniverse, which volunteers drew."""
     into.title, into.named_by = "Zooniverse classifications", "the column 'user_name'"
     into.advice = "Rectangles in the export of classifications are read."
     member = only_file(path, [*members_of(path)], "classifications of Zooniverse")
     table = delimited(member.shown, decoded(member.shown, member.read()))
-    images = _Images(into, _shape_of_zooniverse)
+    images = _Images(into)
     # A cell holds all that a volunteer drew.
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
@@ -229,7 +227,7 @@ def zooniverse(path: Path, into: Collector) -> None:
     into.count(_NOTES)
 
 
-def _shape_of_zooniverse(given: _Object) -> Record:
+def _rectangle_of(given: _Object) -> Record:
     """Return a rectangle, which newer projects place by its centre; others are kept apart."""
     if "width" not in given or "height" not in given:
         return {"shape": "key point" if given.keys() >= {"x", "y"} else "other shape"}
