@@ -41,13 +41,9 @@ def of_studio(path, kinds):
 
 
 @pytest.mark.parametrize("written", [of_cvat, of_studio])
-@pytest.mark.parametrize("few", [0, 3, 256])
 @pytest.mark.parametrize("seed", range(3))
-def test_columns_have_the_values_and_the_order_of_records(
-    tmp_path, monkeypatch, written, few, seed
-):
+def test_columns_have_the_values_and_the_order_of_records(tmp_path, monkeypatch, written, seed):
     monkeypatch.setattr(collector, "_WINDOW", 16)
-    monkeypatch.setattr(collector, "_FEW", few)
     random = np.random.default_rng(seed)
     kinds = random.choice(["plain", "marked", "outline", "apart"], 90, p=[0.7, 0.1, 0.1, 0.1])
     path = written(tmp_path, kinds.tolist())

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from math import isnan
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -144,35 +145,23 @@ def _limbs(drawing: str) -> list[tuple[str, str]]:
     return [each for each in limbs if all(each)]
 
 
-def plain_box_of(values: Mapping[str, str]) -> tuple[float, float, float, float] | None:
-    """Return x, y, width and height of an upright box; None for any other value."""
-    try:
-        x, y = float(values["xtl"]), float(values["ytl"])
-        right, bottom = float(values["xbr"]), float(values["ybr"])
-    except (KeyError, ValueError):
-        return None
-    if not (abs(x) < LARGEST > abs(y) and abs(right) < LARGEST > abs(bottom)):
-        return None
-    # Floating-point differences have more digits than the numbers in the file.
-    return x, y, round(right - x, 6), round(bottom - y, 6)
-
-
 def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:  # noqa: PLR0911
     """Return the geometry keys of an annotation, or its `shape` if it has no box."""
-    kind, values = element.name, element.values
-    degrees = _number(values, "rotation") % 360 if kind in _TURNED and "rotation" in values else 0.0
+    kind, values, degrees = element.name, element.values, 0.0
+    if "rotation" in values and kind in _TURNED:
+        degrees = _numbers(values, ("rotation",))[0] % 360
     if kind == "box":
-        if (box := plain_box_of(values)) is None:
-            x, y, right, bottom = (_number(values, side) for side in _SIDES)
-            box = (x, y, round(right - x, 6), round(bottom - y, 6))
+        x, y, right, bottom = _numbers(values, _SIDES)
+        # Floating-point differences have more digits than the numbers in the file.
+        box = (x, y, round(right - x, 6), round(bottom - y, 6))
         if not degrees:
             return {"bbox": [*box]}
         ring = np.round(shapes.turned_box(box, degrees)["segmentation"][0], 6).tolist()
-        return {**_outlined(ring, degrees), WRITTEN_ANGLE: _number(values, "rotation")}
+        return {**_outlined(ring, degrees), WRITTEN_ANGLE: float(values["rotation"])}
     if kind == "polygon":
         return _outlined(_points(element))
     if kind == "ellipse":
-        x, y, wide, high = (_number(values, name) for name in ("cx", "cy", "rx", "ry"))
+        x, y, wide, high = _numbers(values, ("cx", "cy", "rx", "ry"))
         points = shapes.ellipse((x, y), (wide, high), degrees).round(6)
         return _outlined(shapes.ring(points), degrees)
     if kind == "mask":
@@ -222,11 +211,20 @@ def attributes_of(
     return found
 
 
-def _number(values: Mapping[str, str], name: str) -> float:
-    text = values.get(name)
-    if text is None:
-        raise ValueProblemError(f"has no {name}; expected a number")
-    return shapes.number_in(text, name)
+def _numbers(values: Mapping[str, str], names: Sequence[str]) -> list[float]:
+    """Return the values under some names; raises ValueProblemError for the first that is wrong."""
+    try:
+        found = [float(values[name]) for name in names]
+    except (KeyError, ValueError):
+        found = []
+    # The sum is NaN where one is.
+    if found and -LARGEST < min(found) <= max(found) < LARGEST and not isnan(sum(found)):
+        return found
+    for name in names:
+        if name not in values:
+            raise ValueProblemError(f"has no {name}; expected a number")
+        shapes.number_in(values[name], name)
+    return found
 
 
 def _points(element: Element) -> list[float]:
@@ -247,8 +245,7 @@ def _outlined(ring: list[float], degrees: float = 0) -> Record:
 
 
 def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
-    given = [_number(values, key) for key in ("left", "top", "width", "height")]
-    left, top, width, height = map(int, given)
+    left, top, width, height = map(int, _numbers(values, ("left", "top", "width", "height")))
     text = values.get("rle", "")
     try:
         counts = np.array(text.split(","), np.int64)
@@ -336,7 +333,8 @@ class _Records:
             shared = self._into.begin_work(image["id"], [image], annotator, shown, where)
             # Repeated work is left out.
             for shape in element.inside if shared is not None else ():
-                if not self._add_plain(shape, image, annotator):
+                is_box = shape.name == "box" and self._into.takes_boxes
+                if not (is_box and self._add_box(shape, image, shared or {})):
                     self._add_shape(shape, shape.values.get("label"), image, shared or {})
         elif element.name == "track":
             self._add_track(element.values, element.inside)
@@ -384,48 +382,58 @@ class _Records:
             self._into.size(image, name, job.size, self._where(job))
         return image, self._into.shared([image], self._annotator(job))
 
-    def _add_plain(self, element: Element, image: Record, annotator: str) -> bool:
-        """Add an upright box of a known label as columns; return False for other shapes."""
-        values, takes_boxes = element.values, self._into.takes_boxes
+    def _add_box(self, element: Element, image: Record, shared: Record) -> bool:
+        """Add an upright box of a known label, in less time; return False if it has more."""
+        into, values = self._into, element.values
         label = values.get("label", "")
-        box = plain_box_of(values) if takes_boxes and element.name == "box" else None
-        # Answers and marks are kept where all keys are requested, or where they name people.
-        has_more = element.inside and (
-            self._into.in_full
-            or any(each.values.get("name") == "annotator" for each in element.inside)
-        )
-        if box is None or has_more or label not in self._header.labels:
+        if label not in self._header.labels:
             return False
-        if any(values.get(key, default) != default for key, default in self._plain_values):
+        for key, default in self._plain_values:
+            if values.get(key, default) != default:
+                return False
+        # Answers are kept where all keys are requested, or where they name people.
+        if element.inside and (
+            into.in_full or any(e.values.get("name") == "annotator" for e in element.inside)
+        ):
             return False
-        category = self._into.category(label, Where(self._member, element.line))
-        row = (image["id"], category, *box, annotator, "")
-        self._into.plain_boxes([(row, (self._member, element.line))])
+        try:
+            x, y, right, bottom = _numbers(values, _SIDES)
+        except ValueProblemError:
+            return False
+        where = (self._member, element.line)
+        # Floating-point differences have more digits than the numbers in the file.
+        bbox = [x, y, round(right - x, 6), round(bottom - y, 6)]
+        ids = {"image_id": image["id"], "category_id": into.category(label, where)}
+        into.annotation({**ids, "bbox": bbox, **shared}, where)
         return True
 
     def _add_shape(
         self, element: Element, label: str | None, image: Record, shared: Record, frame: int = -1
     ) -> None:
-        where, what, name = self._where(element), element.name, (label or "").strip()
+        into, values, what = self._into, element.values, element.name
+        where, name = Where(self._member, element.line), (label or "").strip()
         size = (image["width"], image["height"]) if "height" in image else None
-        with self._into.refusing(what, where):
-            shape = self._into.boxed(shape_of(element, size, self._into.masks))
-            record = {"image_id": image["id"]} | shared | shape
-            attributes = attributes_of(element, record.get("attributes"), is_tracked=frame >= 0)
-            if attributes:
-                record["attributes"] = attributes
-            if (source := element.values.get("source", "manual")) != "manual":
-                record["source"] = source
-            if frame >= 0:
-                record["own_id"] = f"track {element.values.get('id', '')}, frame {frame}"
-            row = self._into.labelled(record, name, where, f"{what}: has no label")
-            if row < 0:
-                self._apart.add(name)
-            elif name and self._header.labels and name not in self._header.labels:
-                problem = f"label {one_line(name)!r} is not among the labels at the beginning"
-                self._into.defect("T041", f"{problem} of the file", where, row)
-            elif "joints" in shape and (known := self._header.labels.get(name)):
-                self._into.check_joints(what, len(shape["joints"]), name, known.joints, where, row)
+        try:
+            shape = into.boxed(shape_of(element, size, into.masks))
+        except ValueProblemError as error:
+            into.refused(error, what, where)
+            return
+        record = {"image_id": image["id"], **shared, **shape}
+        if attributes := attributes_of(element, shape.get("attributes"), is_tracked=frame >= 0):
+            record["attributes"] = attributes
+        if values.get("source", "manual") != "manual":
+            record["source"] = values["source"]
+        if frame >= 0:
+            record["own_id"] = f"track {values.get('id', '')}, frame {frame}"
+        row = into.labelled(record, name, where, f"{what}: has no label")
+        labels = self._header.labels
+        if row < 0:
+            self._apart.add(name)
+        elif name and labels and name not in labels:
+            problem = f"label {one_line(name)!r} is not among the labels at the beginning"
+            into.defect("T041", f"{problem} of the file", where, row)
+        elif "joints" in shape and name in labels:
+            into.check_joints(what, len(shape["joints"]), name, labels[name].joints, where, row)
 
     def _has_frames(self) -> bool:
         """Return whether images are the frames of videos, which are not listed."""

@@ -26,7 +26,7 @@ from bboxqa.formats.label_studio.tasks import (
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import members_like, only_file
-from bboxqa.formats.translation.collector import SIDES, Collector, Place, PlainBox
+from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.reading import NOT_JSON, broken_json
 from bboxqa.formats.translation.shapes import (
     UnknownSizeError,
@@ -318,12 +318,10 @@ class _Records:
         if (image := images[0] if len(images) == 1 and len(task.images) <= 1 else {}).get("width"):
             size = image["width"], image["height"]
             boxes = plain_boxes_of(work.results, size) if self._into.takes_boxes else None
-            found: list[tuple[PlainBox, Place]] = []
             for box, name, own, at in boxes or ():
-                category = self._into.category(name, Where(self._member, at))
-                row = (image["id"], category, *box, annotator, own)
-                found.append((row, (self._member, at)))
-            self._into.plain_boxes(found)
+                category = self._into.category(name, (self._member, at))
+                record = {"image_id": image["id"], "category_id": category, "bbox": box}
+                self._into.annotation({**record, **shared, "own_id": own}, (self._member, at))
             if boxes is not None:
                 return
         shared |= {key: content[key] for key in _TIMES if content.get(key)}

@@ -3,9 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -36,7 +34,7 @@ OWN_ID = "own_id"
 UNLABELLED = "(no label)"
 """The category of annotations without a label."""
 SIDES = ("width", "height")
-_WINDOW, _FEW = 1 << 13, 256
+_WINDOW = 1 << 13
 # Keys that no format has.
 _OF_TOOLS = ("session", WRITTEN_ANGLE)
 
@@ -73,11 +71,8 @@ class Lines(msgspec.Struct, frozen=True, eq=False):
         return Where(self.members[self.member[row]], self.line[row].item())
 
 
-PlainBox = tuple[int, int, float, float, float, float, str, str]
-"""An annotation with a box and few other keys: the ids of its image and category, x, y, width and
-height in pixels, annotator, and the id that its tool shows."""
 Place = tuple[str, int | str]
-"""A `Where` as a plain tuple, which is made in less time."""
+"""A `Where`, or a plain tuple, which is made in less time."""
 
 
 class Boxes(msgspec.Struct, frozen=True, eq=False):
@@ -106,10 +101,12 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
 
     def record(self, row: int) -> Record:
         """Return an annotation as a COCO record without an id."""
-        who = self.annotators[self.annotator[row]] if self.annotator[row] >= 0 else ""
-        own_id = str(self.own_ids[row]) if len(self.own_ids) else ""
-        ids = int(self.image_id[row]), int(self.category_id[row])
-        found = _record_of((*ids, *self.bbox[row].tolist(), who, own_id))
+        found: Record = {"image_id": int(self.image_id[row])}
+        found |= {"category_id": int(self.category_id[row]), "bbox": self.bbox[row].tolist()}
+        if self.annotator[row] >= 0:
+            found["annotator"] = self.annotators[self.annotator[row]]
+        if len(self.own_ids) and self.own_ids[row]:
+            found[OWN_ID] = str(self.own_ids[row])
         if self.corners is not None:
             found["segmentation"] = [self.corners[row].ravel().tolist()]
         attributes: Record = {}
@@ -118,13 +115,6 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
         if self.difficult is not None and self.difficult[row]:
             attributes["difficult"] = int(self.difficult[row])
         return {**found, "attributes": attributes} if attributes else found
-
-
-def _record_of(box: PlainBox) -> Record:
-    image, category, x, y, width, height, who, own_id = box
-    found: Record = {"image_id": image, "category_id": category, "bbox": [x, y, width, height]}
-    found |= {"annotator": who} if who else {}
-    return found | ({OWN_ID: own_id} if own_id else {})
 
 
 class Part(msgspec.Struct, frozen=True, eq=False):
@@ -196,7 +186,7 @@ class Collector:
         self.records: list[Record] = []
         self.records_apart: list[Record] = []
         """The annotations with all their keys, if these are requested, and those without a box."""
-        self._waiting: list[tuple[Record | PlainBox, Place]] = []
+        self._waiting: list[tuple[Record, Place]] = []
         self._images: dict[Hashable, Record] = {}
         self._asked: set[tuple[int, str]] = set()
         self._works: Counter[tuple[Hashable, str]] = Counter()
@@ -365,12 +355,12 @@ class Collector:
             self.defect(*defect, where)
         return known
 
-    def category(self, name: str, where: Where) -> int:
+    def category(self, name: str, where: Place) -> int:
         """Return the id of a category."""
         if name not in self._categories:
             self._categories[name] = len(self._categories) + 1
             self._names.append(name)
-            self.category_places.append(where)
+            self.category_places.append(Where(*where))
         return self._categories[name]
 
     def skeleton(self, name: str, joints: Sequence[str], limbs: Sequence[tuple[str, str]]) -> None:
@@ -386,14 +376,7 @@ class Collector:
             problem = f"{label} has {count(n, 'point')}; its label {one_line(name)!r} has"
             self.defect("K001", f"{problem} {len(joints)}", where, row)
 
-    def plain_boxes(self, found: Sequence[tuple[PlainBox, Place]]) -> None:
-        """Add annotations as columns, which is much faster than records."""
-        self._waiting += found
-        self.n += len(found)
-        if len(self._waiting) >= _WINDOW:
-            self.flush()
-
-    def annotation(self, record: Record, where: Where) -> int:
+    def annotation(self, record: Record, where: Place) -> int:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
         joints = record.pop("joints", None)
         if joints is not None and "category_id" in record:
@@ -442,21 +425,43 @@ class Collector:
         """
         name = label or UNLABELLED
         if "bbox" not in record:
-            return self.annotation({**record, "label": name}, where)
-        row = self.annotation({**record, "category_id": self.category(name, where)}, where)
+            record["label"] = name
+            return self.annotation(record, where)
+        record["category_id"] = self.category(name, where)
+        row = self.annotation(record, where)
         if not label:
             self.defect("T004", missing, where, row)
         return row
 
     def boxes(self, found: Boxes) -> None:
         """Add annotations that are columns."""
-        if self.takes_boxes:
-            self.flush()
-            self._add_boxes(found)
-            self.n += len(found)
+        if not self.takes_boxes:
+            for row in range(len(found)):
+                self.annotation(found.record(row), found.lines.where(row))
             return
-        for row in range(len(found)):
-            self.annotation(found.record(row), found.lines.where(row))
+        self.flush()
+        self.n += len(found)
+        if not len(found):
+            return
+        n, first = len(found), self.builder.n + 1
+        own_ids = found.own_ids if any(found.own_ids) else ()
+        held = found if self.settings.whole else None
+        self.parts.append(Part(first - 1, found.lines, own_ids, held))
+        names = [*found.annotators, MISSING]
+        columns: dict[str, Any] = {
+            "id": range(first, first + n),
+            "image_id": found.image_id.tolist(),
+            "category_id": found.category_id.tolist(),
+            "bbox": found.bbox.tolist(),
+            "annotator": [names[code] for code in found.annotator.tolist()],
+        }
+        if found.corners is not None:
+            columns["segmentation"] = [[ring] for ring in found.corners.reshape(-1, 8).tolist()]
+        if found.degrees is not None:
+            self.n_rotated += int((found.degrees > 0).sum())
+            angles = ({} if np.isnan(e) else {"rotation": e} for e in found.degrees.tolist())
+            columns["attributes"] = [each or MISSING for each in angles]
+        self.builder.add(TypedWindow(n, columns, PLAIN_TYPES))
 
     def defect(self, code: str, message: str, where: Where, row: int = -1, cause: str = "") -> None:
         """Add a defect of a record, or of the annotation with index `row`."""
@@ -468,56 +473,24 @@ class Collector:
         try:
             yield
         except ValueProblemError as error:
-            self.tally["empty"] += isinstance(error, EmptyMaskProblemError)
-            what = "the mask " * isinstance(error, MaskProblemError)
-            self.defect(error.code, f"{label}: {what}{error}", where)
+            self.refused(error, label, where)
+
+    def refused(self, error: ValueProblemError, label: str, where: Where) -> None:
+        """Report a shape, which `label` names, that cannot be converted."""
+        self.tally["empty"] += isinstance(error, EmptyMaskProblemError)
+        what = "the mask " * isinstance(error, MaskProblemError)
+        self.defect(error.code, f"{label}: {what}{error}", where)
 
     def flush(self) -> None:
         """Add the last annotations to the columns."""
-        waiting, self._waiting = self._waiting, []
-        records: list[tuple[Record, Place]] = []
-        for kind, group in groupby(waiting, lambda each: type(each[0])):
-            run: list[Any] = [*group]
-            if kind is dict:
-                records += run
-            elif len(run) > _FEW:
-                self._add_records(records)
-                records = []
-                self._add_boxes(_boxes_of(run))
-            else:
-                records += ((_record_of(box), where) for box, where in run)
-        self._add_records(records)
-
-    def _add_boxes(self, boxes: Boxes) -> None:
-        if not len(boxes):
+        if not self._waiting:
             return
-        if boxes.degrees is not None:
-            self.n_rotated += int((boxes.degrees > 0).sum())
-        held = boxes if self.settings.whole else None
-        self._put(boxes.lines, boxes.own_ids, held)
-        n, first = len(boxes), self.builder.n + 1
-        names = [*boxes.annotators, MISSING]
-        columns: dict[str, Any] = {
-            "id": range(first, first + n),
-            "image_id": boxes.image_id.tolist(),
-            "category_id": boxes.category_id.tolist(),
-            "bbox": boxes.bbox.tolist(),
-            "annotator": [names[code] for code in boxes.annotator.tolist()],
-        }
-        if boxes.corners is not None:
-            columns["segmentation"] = [[ring] for ring in boxes.corners.reshape(-1, 8).tolist()]
-        if boxes.degrees is not None:
-            angles = ({} if np.isnan(e) else {"rotation": e} for e in boxes.degrees.tolist())
-            columns["attributes"] = [each or MISSING for each in angles]
-        self.builder.add(TypedWindow(n, columns, PLAIN_TYPES))
-
-    def _add_records(self, waiting: Sequence[tuple[Record, Place]]) -> None:
-        if not waiting:
-            return
-        records, settings, held = [record for record, _ in waiting], self.settings, None
+        records, wheres = zip(*self._waiting, strict=True)
+        self._waiting, settings, held = [], self.settings, None
         for number, record in enumerate(records, self.builder.n + 1):
             record.setdefault("id", number)
-            self.n_rotated += bool(record.get("attributes", {}).get("rotation"))
+            if "attributes" in record:
+                self.n_rotated += bool(record["attributes"].get("rotation"))
             if settings.whole and "keypoints" in record:
                 n_seen = sum(seen > 0 for seen in record["keypoints"][2::3])
                 record.setdefault("num_keypoints", n_seen)
@@ -530,44 +503,20 @@ class Collector:
             self.records += map(_without_keys, records)
         elif settings.on_records is not None:
             settings.on_records([*map(_without_keys, records)])
+        known: dict[str, int] = {}
+        member = np.array([known.setdefault(each, len(known)) for each, _ in wheres])
+        # numpy makes texts of numbers if there are both.
+        lines = Lines([*known], member, np.array([at for _, at in wheres]))
         own_ids = [str(record.get(OWN_ID) or "") for record in records]
-        self._put(_lines_of([where for _, where in waiting]), own_ids, held)
+        self.parts.append(Part(self.builder.n, lines, own_ids if any(own_ids) else (), held))
         self.builder.add(records)
-
-    def _put(
-        self, lines: Lines, own_ids: Sequence[str] | TextArray, held: bytes | Boxes | None
-    ) -> None:
-        own_ids = own_ids if any(own_ids) else ()
-        self.parts.append(Part(self.builder.n, lines, own_ids, held))
 
 
 def _without_keys(record: Record) -> Record:
     return {key: each for key, each in record.items() if key not in _OF_TOOLS}
 
 
-def _lines_of(wheres: Sequence[Place]) -> Lines:
-    known: dict[str, int] = {}
-    member = np.array([known.setdefault(each, len(known)) for each, _ in wheres])
-    # numpy makes texts of numbers if there are both.
-    return Lines([*known], member, np.array([at for _, at in wheres]))
-
-
 Translate = Callable[[Path, Collector], None]
 """Translates a source to COCO records, which it adds to a collector. Raises DatasetError if the
 files cannot be read at all; single records with errors are left out and reported as defects.
 """
-
-
-def _boxes_of(rows: Sequence[tuple[PlainBox, Place]]) -> Boxes:
-    boxes, wheres = zip(*rows, strict=True)
-    image, category, x, y, width, height, who, own_ids = zip(*boxes, strict=True)
-    codes = {name: code for code, name in enumerate(filter(None, dict.fromkeys(who)))}
-    return Boxes(
-        np.array(image, np.int64),
-        np.array(category, np.int64),
-        np.array([x, y, width, height], np.float64).T.copy(),
-        _lines_of(wheres),
-        np.array([codes.get(each, -1) for each in who], np.int64),
-        [*codes],
-        own_ids,
-    )
