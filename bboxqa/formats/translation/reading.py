@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,8 @@ _LONGEST = 40
 _EXCERPT = 160
 # The code of the defect that someone annotated an image again.
 _AGAIN = "T007"
-_BYTE = re.compile(r"\s*\(byte (\d+)\)")
 _NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
+_BYTE = re.compile(r"\s*\(byte (\d+)\)")
 _ADVICE = "Export it again; the file may be cut off."
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding a text raises that is no JSON."""
@@ -91,12 +92,11 @@ class ToolOrigin:
     def record(self, row: int) -> Record:
         """Return an annotation as a record of COCO."""
         part = self._part(row)
-        inside = row - part.start
         if isinstance(part.held, Boxes):
-            return {"id": row + 1, **part.held.record(inside)}
+            return {"id": row + 1, **part.held.record(row - part.start)}
         if self._last[0] != part.start:
             self._last = part.start, msgspec.json.decode(part.held or b"[]")
-        found: Record = self._last[1][inside]
+        found: Record = self._last[1][row - part.start]
         return found
 
     def lists(self) -> dict[str, Any]:
@@ -147,18 +147,16 @@ class ToolOrigin:
             else:
                 continue
             of_file.setdefault(where.member, []).append((number, where.at))
-        members = {member.name: member for member in members_of(self._path)} if of_file else {}
-        found: dict[int, OwnPlace] = {}
-        for name, wanted in of_file.items():
-            try:
-                text = members[name].text()
-            except (KeyError, DatasetError):
-                # It was removed since it was read.
+        found = [OwnPlace(str(self._path), "", Spot(1, 1, 0), "")] * len(pointers)
+        for member in members_of(self._path) if of_file else ():
+            if not (wanted := of_file.get(member.name)):
                 continue
-            own = _places(members[name].shown, text, [at for _, at in wanted])
-            found |= zip((number for number, _ in wanted), own, strict=True)
-        whole = OwnPlace(str(self._path), "", Spot(1, 1, 0), "")
-        return [found.get(number, whole) for number in range(len(pointers))]
+            # A file may have been removed since it was read.
+            with suppress(DatasetError):
+                own = _places(member.shown, member.text(), [at for _, at in wanted])
+                for (number, _), place in zip(wanted, own, strict=True):
+                    found[number] = place
+        return found
 
     def shown_ids(self) -> ShownIds | None:
         """Return what annotations are found by: the ids of their tool, or places; None if none."""
@@ -291,7 +289,7 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     )
 
 
-def json_problem(text: bytes, error: Exception) -> str:
+def json_problem(text: bytes, error: BaseException) -> str:
     r"""Return why a text is not JSON.
 
     Examples
@@ -306,14 +304,12 @@ def json_problem(text: bytes, error: Exception) -> str:
 
 def _stop(text: bytes, error: BaseException) -> tuple[int, str]:
     """Return the byte offset at which a JSON reader stopped, 0 if it does not say it, and why."""
-    said, why = _BYTE.search(str(error)), str(error).removeprefix("JSON is malformed: ")
-    if said is None:
-        return getattr(error, "start", 0), why
+    said = _BYTE.search(str(error))
+    place = int(said[1]) if said else getattr(error, "start", 0)
     # The reader may have passed the first of the wrong characters.
-    place = int(said[1])
-    if found := _NO_NUMBER.search(text, max(0, place - 1), place + 11):
+    if said and (found := _NO_NUMBER.search(text, max(0, place - 1), place + 11)):
         return found.start(), f"the number {found[0].decode()}, which JSON does not have"
-    return place, _BYTE.sub("", why)
+    return place, _BYTE.sub("", str(error).removeprefix("JSON is malformed: "))
 
 
 def json_of(

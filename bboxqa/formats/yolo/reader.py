@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from os.path import exists
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from posixpath import normpath
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 _ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt", "_darknet.labels")
 _MOST_NAMES, _MOST_PATHS, _MOST_CLASSES = 100_000, 100, 1 << 20
-# Files that are not plain are added in so many batches; few are added one by one.
-_PARTS, _FEW = 16, 8
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 # Patterns, addresses and absolute paths, which may be of another machine.
@@ -50,6 +49,8 @@ class _Classes(msgspec.Struct):
     """What a file says about classes, each with its line."""
 
     member: Member
+    is_inside: bool = True
+    """Whether it is a file of the source, not one around it."""
     names: dict[int, str] = msgspec.field(default_factory=dict)
     lines: dict[int, int] = msgspec.field(default_factory=dict)
     defects: list[tuple[str, str, int]] = msgspec.field(default_factory=list)
@@ -65,10 +66,9 @@ class _Classes(msgspec.Struct):
     problem: tuple[str, int] | None = None
     """Why the file, or its `kpt_shape`, cannot be read, and the line."""
 
-
-_Label = tuple[int, list[float], list[float], float | None]
-"""The label in a line: the number of its class, a box or the points of an outline, key points, all
-in coordinates relative to the image, and its score."""
+    def where(self, line: int) -> Where:
+        """Return the location of a line."""
+        return Where(self.member.name if self.is_inside else "", line)
 
 
 def translate(path: Path, into: Collector) -> None:
@@ -84,24 +84,25 @@ def translate(path: Path, into: Collector) -> None:
     if not images.files and not images.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
     described = _described(others)
-    n_inside = len(described)
     longest = _longest(path, described, {each.folder for each in texts})
-    for folder in shared_folders(path):
-        described += _described(folder.direct_members)
+    around = [_described(folder.direct_members) for folder in shared_folders(path)]
+    for found in chain.from_iterable(around):
+        found.is_inside = False
+        described.append(found)
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if re.fullmatch(label_folders.LISTS, each.name.rpartition("/")[2], re.IGNORECASE):
             lines = each.text().decode("utf-8", "replace").splitlines()
             paths = [e for line in lines if is_picture(e := line.strip().replace("\\", "/"))]
             # Paths lead from the folder of the list, or from that of the source.
-            found = [_by_place(paths, below) for below in (each.inner.rpartition("/")[0], "")]
-            listed = max(found, key=lambda names: len(names.keys() & known))
+            found_in = [_by_place(paths, below) for below in (each.inner.rpartition("/")[0], "")]
+            listed = max(found_in, key=lambda names: len(names.keys() & known))
             images.listed |= label_folders.spelled_as(listed, known)
-    inside = {each.member.name for each in described[:n_inside]}
-    records = _LabelRecords(images, [*longest, *described], inside, into)
+    records = _LabelRecords([*longest, *described], into)
     for batch in images.batches():
         records.add_files(batch)
-    records.check_parts(members, others)
+    for found in (each for each in described if each.is_inside):
+        _check_parts(found, members, into)
     images.done("labels of YOLO", _NOTES)
 
 
@@ -116,14 +117,14 @@ def _described(members: Sequence[Member]) -> list[_Classes]:
     """Return the files with class names, or that should have them and cannot be read."""
     named = sorted((each for each in members if is_names_file(each.name)), key=_rank)
     n_yamls = sum(is_yaml(each.name) for each in named)
-    kept = [
-        each
+    found = [
+        _classes_of(each)
         for each in named
         if (is_yaml(each.name) and n_yamls == 1)
-        or PurePosixPath(each.name).name.lower() in _ORDER
+        or _rank(each)[1] < len(_ORDER)
         or is_names_head(each.name, each.head())
     ]
-    return [e for e in map(_classes_of, kept) if e.names or e.keypoints or e.problem]
+    return [each for each in found if each.names or each.keypoints or each.problem]
 
 
 def _rank(member: Member) -> tuple[int, int, str]:
@@ -140,12 +141,12 @@ def _longest(path: Path, described: list[_Classes], folders: Collection[str]) ->
     longest = sorted(alike, key=lambda each: -len(each.names))[:1]
     for each in alike:
         if not each.names.items() <= longest[0].names.items():
-            first, other = sorted((longest[0].member, each.member), key=_rank)
-            problem = f"{path}: {first.name} and {other.name} have different classes"
+            pair = sorted((longest[0].member, each.member), key=_rank)
+            problem = f"{path}: {pair[0].name} and {pair[1].name} have different classes"
             problem += "; expected the same in all folders that are read as one annotator"
-            around = Path("FOLDER") if path.is_file() else path
-            typed = typed_paths([around / each.folder for each in (first, other)])
-            todo = "Unpack the archive into FOLDER, and name" if path.is_file() else "Name"
+            is_packed = path.is_file()
+            typed = typed_paths([(Path("FOLDER") if is_packed else path) / e.folder for e in pair])
+            todo = "Unpack the archive into FOLDER, and name" if is_packed else "Name"
             raise DatasetError([problem], f"{todo} each of these folders: {typed}")
     return longest
 
@@ -157,8 +158,32 @@ def _by_place(paths: Iterable[str], folder: str) -> dict[str, str]:
     return {place: place + PurePosixPath(each).suffix for each, place in places.items()}
 
 
-def _label_of(line: str, keypoints: tuple[int, int] | None) -> _Label:
-    """Parse a line; raises ValueProblemError if it is not as YOLO writes it."""
+def _check_parts(found: _Classes, members: Sequence[Member], into: Collector) -> None:
+    """Report the paths of data.yaml that name no file or folder of the source."""
+    known = {str(above) for each in members for above in PurePosixPath(each.name).parents}
+    if not any(is_picture(each.name) for each in members):
+        # Folders of labels stand for those of the pictures.
+        known |= {f"/{each}/".replace("/labels/", "/images/").strip("/") for each in known}
+    known |= {each.name for each in members if not is_picture(each.name)}
+    for key, path, line in found.paths:
+        plain = normpath(path.replace("\\", "/")) if path else ""
+        end = "/".join(each for each in plain.split("/") if each not in ("..", "."))
+        if not end or _ELSEWHERE.search(plain):
+            continue
+        # `Path.exists` raises an error for a name that is too long.
+        around = [Path(found.member.shown).parent / each for each in (found.root, "")]
+        is_there = found.member.is_file and any(exists(each / plain) for each in around)  # noqa: PTH110
+        if not is_there and not any(f"/{each}".endswith(f"/{end}") for each in known):
+            problem = f"{key} is {cut(one_line(path))}, which names no file or folder"
+            into.defect("T025", problem, found.where(line))
+
+
+def _label_of(line: str, keypoints: tuple[int, int] | None) -> tuple[int, list[float], int]:
+    """Return the class of a line, its other numbers, and how many of them are of the shape.
+
+    The shape is a box, or the points of an outline; key points and a score follow. Raises
+    ValueProblemError if the line is not as YOLO writes it.
+    """
     first, *rest = line.split()
     try:
         values = [float(each) for each in rest]
@@ -170,94 +195,57 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> _Label:
         raise ValueProblemError(f"the class is {first}; expected a whole number, 0 or more")
     if not all(map(math.isfinite, values)):
         raise ValueProblemError(f"{line[:60]!r} has a value that is not finite")
-    n = len(values)
-    n_pose = 4 + keypoints[0] * keypoints[1] if keypoints else 0
-    if keypoints and n in (n_pose, n_pose + 1):
-        n_shares, n_points = 4, n_pose - 4
-    elif n in (4, 5):
-        n_shares, n_points = 4, 0
-    elif keypoints is None and (n - 4) % 3 == 0 and 2 in {*values[6::3]} <= {0, 1, 2}:
-        expected = f"expected kpt_shape: [{(n - 4) // 3}, 3] in data.yaml"
-        raise ValueProblemError(f"the line seems to be a box and key points; {expected}")
-    elif n < 6 or (n % 2 and not 0 <= values[-1] <= 1):
-        some = f"{count(n, 'number')} after the class"
-        raise ValueProblemError(f"the line has {some}; expected 4 for a box, or pairs of x and y")
-    else:
-        n_shares, n_points = n - n % 2, 0
-    shares, more = values[:n_shares], values[n_shares:]
-    if abs(largest := max(shares, key=abs)) > LEAST_PIXELS:
+    n, n_shape = len(values), 4
+    n_pose = 4 + math.prod(keypoints or (0,))
+    if n not in {4, 5, n_pose, n_pose + 1}:
+        if keypoints is None and (n - 4) % 3 == 0 and 2 in {*values[6::3]} <= {0, 1, 2}:
+            expected = f"expected kpt_shape: [{(n - 4) // 3}, 3] in data.yaml"
+            raise ValueProblemError(f"the line seems to be a box and key points; {expected}")
+        if n < 6 or (n % 2 and not 0 <= values[-1] <= 1):
+            problem = f"the line has {count(n, 'number')} after the class"
+            raise ValueProblemError(f"{problem}; expected 4 for a box, or pairs of x and y")
+        n_shape = n - n % 2
+    if abs(largest := max(values[:n_shape], key=abs)) > LEAST_PIXELS:
         problem = f"a coordinate is {largest:g}, which is in pixels"
         raise ValueProblemError(f"{problem}; expected 0 to 1, relative to the image")
-    return int(number), shares, more[:n_points], next(iter(more[n_points:]), None)
+    return int(number), values, n_shape
 
 
 class _LabelRecords:
     """Converts label files to COCO records, and collects images, categories and counts."""
 
-    def __init__(
-        self, images: FileImages, described: list[_Classes], inside: set[str], into: Collector
-    ) -> None:
-        self._images, self._into = images, into
-        # The files with class names, the first the one that counts, and those of the source.
-        self._described, self._inside = described, inside
-        self._ids: dict[int, int] = {}
+    def __init__(self, described: list[_Classes], into: Collector) -> None:
+        self._into, self._ids = into, dict[int, int]()
+        # The first file with class names is the one that counts.
         named = (each for each in described if each.names or not each.keypoints)
         self._named = next(named, None)
         self._names = self._named.names if self._named else {}
-        self._shape = next((each for each in described if each.keypoints), None)
-        self._keypoints = self._shape.keypoints if self._shape else None
-        self._is_unread = bool(described and described[0].problem)
+        shaped = next((each for each in described if each.keypoints), None)
+        self._keypoints = shaped.keypoints if shaped else None
+        self._joints = shaped.joints if shaped else {}
         for found in described[:1]:
             if found.problem is not None:
                 problem, line = found.problem
-                into.defect("T001", f"{found.member.name}: {problem}", self._where(found, line))
+                into.defect("T001", f"{found.member.name}: {problem}", found.where(line))
         if self._named is None:
             into.notes.append("no data.yaml or classes.txt has names: categories are class numbers")
             return
         for number, name in sorted(self._names.items()):
-            where = self._where(self._named, self._named.lines[number])
+            where = self._named.where(self._named.lines[number])
             self._ids[number] = into.category(name, where)
         for code, problem, line in self._named.defects:
-            into.defect(code, problem, self._where(self._named, line))
+            into.defect(code, problem, self._named.where(line))
         n_files = len({each.member.name for each in described if each.names})
         if n_files > 1:
             used = one_line(self._named.member.name)
             into.notes.append(f"{count(n_files, 'file')} with class names: {used} is used")
 
-    def check_parts(self, members: Sequence[Member], others: Sequence[Member]) -> None:
-        """Report the paths of data.yaml in the source that name none of its files and folders."""
-        known = {str(above) for each in members for above in PurePosixPath(each.name).parents}
-        if not any(is_picture(each.name) for each in others):
-            # Folders of labels stand for those of the pictures.
-            known |= {f"/{each}/".replace("/labels/", "/images/").strip("/") for each in known}
-        known |= {each.name for each in others if not is_picture(each.name)}
-        for found in self._described:
-            for key, path, line in found.paths if found.member.name in self._inside else ():
-                plain = normpath(path.replace("\\", "/")) if path else ""
-                end = "/".join(each for each in plain.split("/") if each not in ("..", "."))
-                if not end or _ELSEWHERE.search(plain):
-                    continue
-                # `Path.exists` raises an error for a name that is too long.
-                around = [Path(found.member.shown).parent / each for each in (found.root, "")]
-                is_there = found.member.is_file and any(exists(e / plain) for e in around)  # noqa: PTH110
-                if not is_there and not any(f"/{each}".endswith(f"/{end}") for each in known):
-                    problem = f"{key} is {cut(one_line(path))}, which names no file or folder"
-                    self._into.defect("T025", problem, self._where(found, line))
-
-    def _where(self, found: _Classes, line: int) -> Where:
-        """Return a place in a file of class names or key points."""
-        return Where(found.member.name if found.member.name in self._inside else "", line)
-
     def add_files(self, files: Sequence[LabelFile]) -> None:
-        """Add the labels of files, in smaller batches if some of them are not plain."""
-        if not files or self._add_plain(files):
-            return
-        step = -(-len(files) // _PARTS)
-        for start in range(0, len(files), step):
-            if len(files) > _FEW:
-                self.add_files(files[start : start + step])
-            else:
-                self._add_file(*files[start])
+        """Add the labels of files, one by one if some of them are not plain."""
+        if not self._add_plain(files):
+            for each in files:
+                if len(files) == 1 or not self._add_plain([each]):
+                    self._add_file(*each)
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
@@ -308,53 +296,57 @@ class _LabelRecords:
         for at, line in filled:
             where, row = Where(member.name, at), -1
             try:
-                number, shares, points, score = _label_of(line, self._keypoints)
+                number, values, n_shape = _label_of(line, self._keypoints)
                 if has_size:
-                    record = self._shape_of(shares, points, (image["width"], image["height"]))
-                    record["image_id"] = image["id"]
-                    record["category_id"] = self._category(number, where)
-                    joints = self._shape.joints.get(number) if self._shape else None
-                    if self._into.settings.keypoints and joints and points:
-                        record["joints"] = joints
-                    if score is not None:
-                        record["score"] = score
-                        self._into.tally["score"] += 1
+                    size = (image["width"], image["height"])
+                    record = self._shape_of(number, values, n_shape, size)
+                    record |= {
+                        "image_id": image["id"],
+                        "category_id": self._category(number, where),
+                    }
                     row = self._into.annotation(record, where)
             except ValueProblemError as error:
-                # That labels need `kpt_shape` follows from its problem.
-                if not (self._is_unread and "kpt_shape" in str(error)):
-                    cause = _VALUES.sub("", str(error))
-                    self._into.defect("T001", str(error), where, cause=cause)
+                self._into.defect("T001", str(error), where, cause=_VALUES.sub("", str(error)))
                 continue
             # These are reported also where the size of the image is not known.
             if number not in self._names and self._named is not None:
                 last = max(self._names, default=-1)
                 problem = f"class {number} has no name; the last class with a name is {last}"
                 self._into.defect("T020", problem, where, row)
-            farthest = max(shares, key=lambda share: abs(share - 0.5))
+            farthest = max(values[:n_shape], key=lambda share: abs(share - 0.5))
             if not -MOST_BEYOND <= farthest <= 1 + MOST_BEYOND:
                 problem = f"a coordinate is {farthest:g}; expected 0 to 1, relative to the image"
                 self._into.defect("T003", problem, where, row)
 
-    def _shape_of(self, shares: list[float], joints: list[float], size: tuple[int, int]) -> Record:
-        if len(shares) > 4:
-            points = np.array(shares).reshape(-1, 2) * size
+    def _shape_of(
+        self, number: int, values: list[float], n_shape: int, size: tuple[int, int]
+    ) -> Record:
+        """Return the geometry keys and the score of a label of a class."""
+        into, keypoints, n_points = self._into, self._keypoints, 0
+        if n_shape > 4:
+            points = np.array(values[:n_shape]).reshape(-1, 2) * size
             record: Record = {"bbox": shapes.bounds(points)}
-            if self._into.outlines:
+            if into.outlines:
                 record["segmentation"] = [shapes.ring(points)]
             degrees = shapes.rotations_of(points[None])[0] if len(points) == 4 else np.nan
             if not np.isnan(degrees):
                 record["attributes"] = {"rotation": float(degrees)}
-                self._into.tally["oriented"] += 1
-            return record
-        (x, y, w, h), (width, height) = shares, size
-        record = {"bbox": [(x - w / 2) * width, (y - h / 2) * height, w * width, h * height]}
-        if self._keypoints is not None and joints:
-            points = np.array(joints).reshape(self._keypoints)
-            seen = points[:, 2] if self._keypoints[1] == 3 else 2.0 * points.any(1)
-            is_seen = np.greater(seen, 0)
-            whole = np.column_stack([points[:, :2] * size * is_seen.reshape(-1, 1), seen])
-            record |= {"keypoints": whole.ravel().tolist(), "num_keypoints": int(is_seen.sum())}
+                into.tally["oriented"] += 1
+        else:
+            (x, y, w, h), (width, height) = values[:4], size
+            record = {"bbox": [(x - w / 2) * width, (y - h / 2) * height, w * width, h * height]}
+            if keypoints is not None and len(values) > 5:
+                n_points = math.prod(keypoints)
+                points = np.array(values[4 : 4 + n_points]).reshape(keypoints)
+                seen = points[:, 2] if keypoints[1] == 3 else 2.0 * points.any(1)
+                is_seen = np.greater(seen, 0)
+                whole = np.column_stack([points[:, :2] * size * is_seen.reshape(-1, 1), seen])
+                record |= {"keypoints": whole.ravel().tolist(), "num_keypoints": int(is_seen.sum())}
+                if into.settings.keypoints and number in self._joints:
+                    record["joints"] = self._joints[number]
+        if len(values) > n_shape + n_points:
+            record["score"] = values[-1]
+            into.tally["score"] += 1
         return record
 
     def _category(self, number: int, where: Where) -> int:
@@ -365,17 +357,14 @@ class _LabelRecords:
 
 def _classes_of(member: Member) -> _Classes:
     """Return the classes in a file of lines or of YAML; raises DatasetError as `Member.read`."""
-    data, found = member.text(), _Classes(member)
-    text = data.decode("utf-8", "replace")
-    if is_yaml(member.name):
+    found, text = _Classes(member), member.text().decode("utf-8", "replace")
+    if "\0" in text or "\ufffd" in text:
+        found.problem = ("is not text in UTF-8", 1)
+    elif is_yaml(member.name):
         _add_yaml(found, text)
     else:
         listed = enumerate(text.rstrip().splitlines()[:_MOST_NAMES])
         _add_names(found, ((number, line.strip(), number + 1) for number, line in listed))
-    # One character in another encoding, as in a comment, does not hide the names.
-    is_readable = bool(found.names or found.keypoints or found.problem)
-    if b"\0" in data or ("\ufffd" in text and not is_readable):
-        return _Classes(member, problem=("is not text in UTF-8", 1))
     return found
 
 
