@@ -30,7 +30,6 @@ OF_LABEL = "label."
 """What precedes the name of an attribute of a label if a value of the shape has that name."""
 _OF_TRACKS = ("track_id", "keyframe")
 _TURNED = ("box", "ellipse")
-_SIDES = ("xtl", "ytl", "xbr", "ybr")
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -147,16 +146,16 @@ def _limbs(drawing: str) -> list[tuple[str, str]]:
 
 def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:  # noqa: PLR0911
     """Return the geometry keys of an annotation, or its `shape` if it has no box."""
-    kind, values, degrees = element.name, element.values, 0.0
+    kind, values = element.name, element.values
+    if kind == "box" and values.get("rotation", "0") == "0":
+        return {"bbox": _box(values)}
+    degrees = 0.0
     if "rotation" in values and kind in _TURNED:
         degrees = _numbers(values, ("rotation",))[0] % 360
     if kind == "box":
-        x, y, right, bottom = _numbers(values, _SIDES)
-        # Floating-point differences have more digits than the numbers in the file.
-        box = (x, y, round(right - x, 6), round(bottom - y, 6))
         if not degrees:
-            return {"bbox": [*box]}
-        ring = np.round(shapes.turned_box(box, degrees)["segmentation"][0], 6).tolist()
+            return {"bbox": _box(values)}
+        ring = np.round(shapes.turned_box(_box(values), degrees)["segmentation"][0], 6).tolist()
         return {**_outlined(ring, degrees), WRITTEN_ANGLE: float(values["rotation"])}
     if kind == "polygon":
         return _outlined(_points(element))
@@ -199,7 +198,7 @@ def attributes_of(
     {'occluded': '1', 'label.occluded': 'false'}
     """
     values, own = element.values, OF_SHAPES + _OF_TRACKS * is_tracked
-    found = {**(of_shape or {})}
+    found = {**of_shape} if of_shape else {}
     for key in OF_SHAPES[:3]:
         if values.get(key, "0") != "0":
             found[key] = values[key]
@@ -209,6 +208,12 @@ def attributes_of(
         name = answer.values.get("name", "")
         found[OF_LABEL * (name in own) + name] = answer.text
     return found
+
+
+def _box(values: Mapping[str, str]) -> list[float]:
+    left, top, right, bottom = _numbers(values, ("xtl", "ytl", "xbr", "ybr"))
+    # Floating-point differences have more digits than the numbers in the file.
+    return [left, top, round(right - left, 6), round(bottom - top, 6)]
 
 
 def _numbers(values: Mapping[str, str], names: Sequence[str]) -> list[float]:
@@ -268,10 +273,6 @@ _NOTES = (
     ("unknown", "video", "with frames unknown: those without shapes count as not asked about"),
     ("joints", "track", "of skeletons without their joints: 'CVAT for images 1.1' has them"),
 )
-_PLAIN = (
-    ("rotation", "0"), ("source", "manual"), ("occluded", "0"), ("group_id", "0"), ("z_order", "0")
-)  # fmt: skip
-"""Values of boxes that are columns; the last three are attributes, which are not measured."""
 _MOST_FRAMES, _FRAMES_BY_SHAPE, _FEW_FRAMES = 250_000, 50, 1000
 """Frames without shapes that the videos of a source may have, as a few words can name very many:
 in all, more by shape, and any few."""
@@ -305,7 +306,6 @@ class _Records:
         self._member = member
         self._into, self._tally = into, into.tally
         self._header = Header()
-        self._plain_values = _PLAIN if into.in_full else _PLAIN[:2]
         # Labels of shapes without a box.
         self._apart: set[str] = set()
         # Image records by subset and name.
@@ -333,9 +333,7 @@ class _Records:
             shared = self._into.begin_work(image["id"], [image], annotator, shown, where)
             # Repeated work is left out.
             for shape in element.inside if shared is not None else ():
-                is_box = shape.name == "box" and self._into.takes_boxes
-                if not (is_box and self._add_box(shape, image, shared or {})):
-                    self._add_shape(shape, shape.values.get("label"), image, shared or {})
+                self._add_shape(shape, shape.values.get("label"), image, shared or {})
         elif element.name == "track":
             self._add_track(element.values, element.inside)
 
@@ -382,43 +380,18 @@ class _Records:
             self._into.size(image, name, job.size, self._where(job))
         return image, self._into.shared([image], self._annotator(job))
 
-    def _add_box(self, element: Element, image: Record, shared: Record) -> bool:
-        """Add an upright box of a known label, in less time; return False if it has more."""
-        into, values = self._into, element.values
-        label = values.get("label", "")
-        if label not in self._header.labels:
-            return False
-        for key, default in self._plain_values:
-            if values.get(key, default) != default:
-                return False
-        # Answers are kept where all keys are requested, or where they name people.
-        if element.inside and (
-            into.in_full or any(e.values.get("name") == "annotator" for e in element.inside)
-        ):
-            return False
-        try:
-            x, y, right, bottom = _numbers(values, _SIDES)
-        except ValueProblemError:
-            return False
-        where = (self._member, element.line)
-        # Floating-point differences have more digits than the numbers in the file.
-        bbox = [x, y, round(right - x, 6), round(bottom - y, 6)]
-        ids = {"image_id": image["id"], "category_id": into.category(label, where)}
-        into.annotation({**ids, "bbox": bbox, **shared}, where)
-        return True
-
     def _add_shape(
         self, element: Element, label: str | None, image: Record, shared: Record, frame: int = -1
     ) -> None:
         into, values, what = self._into, element.values, element.name
-        where, name = Where(self._member, element.line), (label or "").strip()
+        where, name = (self._member, element.line), (label or "").strip()
         size = (image["width"], image["height"]) if "height" in image else None
         try:
-            shape = into.boxed(shape_of(element, size, into.masks))
+            shape = shape_of(element, size, into.masks)
         except ValueProblemError as error:
             into.refused(error, what, where)
             return
-        record = {"image_id": image["id"], **shared, **shape}
+        record = {"image_id": image["id"], **shared, **into.boxed(shape)}
         if attributes := attributes_of(element, shape.get("attributes"), is_tracked=frame >= 0):
             record["attributes"] = attributes
         if values.get("source", "manual") != "manual":

@@ -369,7 +369,7 @@ class Collector:
             self._skeletons.setdefault(name, (joints, limbs))
 
     def check_joints(
-        self, label: str, n: int, name: str, joints: Sequence[str], where: Where, row: int
+        self, label: str, n: int, name: str, joints: Sequence[str], where: Place, row: int
     ) -> None:
         """Report an annotation, called `label`, with other joints than its category lists."""
         if row >= 0 and n and joints and n != len(joints):
@@ -418,7 +418,7 @@ class Collector:
             found[3 * place : 3 * place + 3] = points[3 * number : 3 * number + 3]
         return found
 
-    def labelled(self, record: Record, label: str, where: Where, missing: str) -> int:
+    def labelled(self, record: Record, label: str, where: Place, missing: str) -> int:
         """Add an annotation with its label; return its row, or -1 without a box.
 
         If it has no label, the defect says `missing`, such as "shape 3: has no label".
@@ -463,9 +463,9 @@ class Collector:
             columns["attributes"] = [each or MISSING for each in angles]
         self.builder.add(TypedWindow(n, columns, PLAIN_TYPES))
 
-    def defect(self, code: str, message: str, where: Where, row: int = -1, cause: str = "") -> None:
+    def defect(self, code: str, message: str, where: Place, row: int = -1, cause: str = "") -> None:
         """Add a defect of a record, or of the annotation with index `row`."""
-        self.defects.append(ToolDefect(code, message, where, row, cause))
+        self.defects.append(ToolDefect(code, message, Where(*where), row, cause))
 
     @contextmanager
     def refusing(self, label: str, where: Where) -> Iterator[None]:
@@ -475,7 +475,7 @@ class Collector:
         except ValueProblemError as error:
             self.refused(error, label, where)
 
-    def refused(self, error: ValueProblemError, label: str, where: Where) -> None:
+    def refused(self, error: ValueProblemError, label: str, where: Place) -> None:
         """Report a shape, which `label` names, that cannot be converted."""
         self.tally["empty"] += isinstance(error, EmptyMaskProblemError)
         what = "the mask " * isinstance(error, MaskProblemError)
