@@ -12,6 +12,7 @@ from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, one_line
 from bboxqa.formats.dataset.merge import Joined, Rows, merge
 from bboxqa.formats.dataset.names import (
+    Joints,
     join_advice,
     left_out_by,
     map_options,
@@ -53,7 +54,9 @@ def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Rea
     session_key, time_key = reading.session_key, reading.time_key
     sessions = None if session_key is None else read_sessions(files, attribution, session_key)
     seconds = None if time_key is None else read_times(files, time_key)
-    files, joints = with_one_order(files)
+    joints: dict[str, Joints] = {}
+    if any(file.columns.keypoints is not None for file in files):
+        files, joints = with_one_order(files)
     joined = Joined.of(files, attribution)
     _add_sizes(joined)
     _compare_names(joined, are_named_alike=not reading.records)
@@ -75,7 +78,7 @@ def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Rea
     notes += filter(None, [again])
     if reading.on_joined is not None:
         reading.on_joined(files, attribution, rows, again)
-    if left_out := left_out_by(reading.category_map):
+    if reading.category_map and (left_out := left_out_by(reading.category_map)):
         n_read = len(rows.file)
         files, rows = _without(joined, rows, left_out)
         notes += left_out_category_notes(left_out, n_read - len(rows.file))
@@ -174,7 +177,8 @@ def _compare_names(joined: Joined, *, are_named_alike: bool) -> None:
         if nameless := [image.id for image in file.images if not image.file_name]:
             problem = f"image {nameless[0]} has no file_name; expected one, since "
             joined.add(file, [f"{problem}images of several files are joined by it"])
-    for file, name, other, problem in renamed_categories(files) if are_named_alike else ():
+    is_compared = are_named_alike and len(files) > 1
+    for file, name, other, problem in renamed_categories(files) if is_compared else ():
         joined.add(file, [problem], shared=True)
         renamed.setdefault(name, renamed.get(other, other))
     if renamed := {name: kept for name, kept in renamed.items() if name != kept}:

@@ -261,8 +261,6 @@ def with_one_order(
     name that the other does not have, since these may be two names of one joint.
     """
     points = [file.columns.keypoints for file in files]
-    if all(each is None for each in points):
-        return [*files], {}
     known: dict[str, Joints] = {}
     problems = []
     for file, of in zip(files, points, strict=True):
