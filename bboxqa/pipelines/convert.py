@@ -16,7 +16,6 @@ from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
 from bboxqa.core.pseudonyms import check_key, hider, pseudonyms_of
 from bboxqa.core.text import clean, count
 from bboxqa.formats.choices import given
-from bboxqa.formats.dataset.join import left_out_category_notes
 from bboxqa.formats.dataset.names import left_out_by
 from bboxqa.formats.gathering import content_of
 from bboxqa.formats.member import ARCHIVES
@@ -31,6 +30,7 @@ from bboxqa.formats.writing.content import (
     Writer,
     Written,
     held_as_one,
+    image_name,
     in_parts,
     with_suffix,
     without_categories,
@@ -227,12 +227,17 @@ def convert_with(
 def _refuse(content: Content, to_format: Writer, losses: Iterable[Loss]) -> None:
     """Raise DatasetError with all losses, and images without the size that the format needs."""
     problems, advice = [], []
-    if to_format.needs_sizes is not None:
-        names = content.without_size(drawn=to_format.needs_sizes == "drawn images")
-        if names:
-            some = f"{count(len(names), 'image')} without width and height, such as {names[0]!r}"
-            problems = [f"{some}; {to_format.title} needs them"]
-            advice = ["Add the sizes to the input, or give one for all: --image-size 1920x1080"]
+    drawn = {each.get("image_id") for each in (*content.annotations, *content.apart)}
+    sizeless = [
+        image_name(each)
+        for each in content.images
+        if not (each.get("width") and each.get("height"))
+        and (to_format.needs_sizes != "drawn images" or each["id"] in drawn)
+    ]
+    if sizeless and to_format.needs_sizes is not None:
+        some = f"{count(len(sizeless), 'image')} without width and height, such as {sizeless[0]!r}"
+        problems = [f"{some}; {to_format.title} needs them"]
+        advice = ["Add the sizes to the input, or give one for all: --image-size 1920x1080"]
     if lost := [str(each) for each in losses]:
         problems += lost
         advice.append("Nothing was written. To write the rest: --lossy")
@@ -280,10 +285,7 @@ def gather(
         doubts.append(f"{count(n_nobody, 'annotation')} of nobody: the files name no one there")
     notes = hider(given)([*doubts, *more, *data.map_notes.values()])
     if names := left_out_by(settings.category_map):
-        n_before = len(content.annotations) + len(content.apart)
         content = without_categories(content, names)
-        n_left_out = n_before - len(content.annotations) - len(content.apart)
-        notes += left_out_category_notes(names, n_left_out)
     return content, (*data.left_out, *notes)
 
 

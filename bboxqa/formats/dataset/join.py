@@ -78,10 +78,9 @@ def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Rea
     notes += filter(None, [again])
     if reading.on_joined is not None:
         reading.on_joined(files, attribution, rows, again)
-    if reading.category_map and (left_out := left_out_by(reading.category_map)):
-        n_read = len(rows.file)
-        files, rows = _without(joined, rows, left_out)
-        notes += left_out_category_notes(left_out, n_read - len(rows.file))
+    left_out: list[str] = []
+    if reading.category_map and (names := left_out_by(reading.category_map)):
+        files, rows, left_out = _without(joined, rows, names)
     split, tracks = None, None
     if sessions is not None:
         split = split_sessions(joined, rows, sessions)
@@ -105,7 +104,8 @@ def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Rea
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
         reading=reading.choices,
-        notes=tuple(notes),
+        notes=(*notes, *left_out),
+        left_out=tuple(left_out),
         unlisted=~listed if reading.asked == "authors" else None,
         has_text_ids=any(file.columns.text_ids is not None for file in files),
     )
@@ -308,8 +308,8 @@ def _may_be_asked(joined: Joined, rows: Rows, assigned: BoolArray) -> BoolArray:
 
 def _without(
     joined: Joined, rows: Rows, names: frozenset[str]
-) -> tuple[list[AnnotationFile], Rows]:
-    """Leave out categories and their annotations; images and annotators stay."""
+) -> tuple[list[AnnotationFile], Rows, list[str]]:
+    """Leave out categories and their annotations, with a note; images and annotators stay."""
     kept = {name: place for place, name in enumerate(sorted({*joined.categories} - names))}
     new = np.array([kept.get(name, -1) for name in joined.categories], np.int32)
     found = np.flatnonzero(new[rows.category] >= 0)
@@ -317,25 +317,14 @@ def _without(
         shown = first_few(sorted(names & {*joined.categories}), _SHOWN, repr)
         problem = f"--map leaves out the categories of all annotations: {shown}"
         raise NothingToCompareError([problem], "Keep a category that is to be measured.")
+    n, shown = len(rows.file) - len(found), first_few(sorted(names), _SHOWN, repr)
+    note = f"{count(n, 'annotation')} of {shown} left out, as --map says"
     joined.categories, rows = kept, rows.take(found)
     left = [
         replace(file, categories=[each for each in file.categories if clean(each.name) in kept])
         for file in joined.files
     ]
-    return left, replace(rows, category=new[rows.category])
-
-
-def left_out_category_notes(names: frozenset[str], n: int) -> Iterator[str]:
-    """Yield a note on the number of annotations that were left out.
-
-    Examples
-    --------
-    >>> [*left_out_category_notes(frozenset({"shadow"}), 2)]
-    ["2 annotations of 'shadow' left out, as --map says"]
-    """
-    if n:
-        shown = first_few(sorted(names), _SHOWN, repr)
-        yield f"{count(n, 'annotation')} of {shown} left out, as --map says"
+    return left, replace(rows, category=new[rows.category]), [note] * bool(n)
 
 
 def _headlines(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:

@@ -83,7 +83,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         data,
         notes=tuple(hide([*sources.notes, *data.notes, *unused.values(), *of_results])),
         map_notes=unused,
-        left_out=tuple(hide(sources.notes)),
+        left_out=tuple(hide([*sources.notes, *data.left_out])),
         sources=(*data.sources, *(each.source for each in tables)),
         is_pseudonymous=key is not None,
     )

@@ -186,12 +186,6 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
                 around = (*people[name], *filter(None, (folder,)))
                 yield place, name, drawn, (*around, *inner, last + suffix)
 
-    def without_size(self, *, drawn: bool) -> list[str]:
-        """Return the names of images of unknown size, with `drawn` of those with shapes."""
-        among = {each.get("image_id") for each in (*self.annotations, *self.apart)}
-        sizeless = (e for e in self.images if not (e.get("width") and e.get("height")))
-        return [image_name(each) for each in sizeless if not drawn or each["id"] in among]
-
 
 def without_categories(content: Content, names: Container[str]) -> Content:
     """Return a content without categories and their annotations.
