@@ -64,7 +64,6 @@ def agree(
     """  # noqa: D301 - click reads the sign
     from msgspec.structs import replace
 
-    from bboxqa.formats.dataset.reading import Predictions
     from bboxqa.formats.records import LOWEST_SCORE
     from bboxqa.formats.source import SourcePath
     from bboxqa.model.diagnosis import Diagnosis
@@ -86,7 +85,7 @@ def agree(
     with console.tracking() as progress:
         reading = replace(
             AS_COMPARED, score=score, pseudonyms=to.key, digest=bool(to.out or to.page),
-            predictions=predictions and Predictions(predictions, score), choices=choices,
+            predictions=predictions, choices=choices,
             progress=progress,
         )  # fmt: skip
         result = agree_files(source, settings, reading, reference)

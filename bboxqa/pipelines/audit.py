@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import IndexArray, Progress, distinct, distinct_rows, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.file_names import own_name
 from bboxqa.core.files import filled_folder
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics import audit as places
@@ -19,7 +20,7 @@ from bboxqa.diagnostics.audit import MISSING, SPURIOUS, Votes
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.coco.reader import COCO, check_scores
 from bboxqa.formats.dataset.names import join_name
-from bboxqa.formats.dataset.reading import Predictions, Reading
+from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import SourcePath
@@ -98,9 +99,8 @@ def audit_files(
         and (is_results_list(path, reading.choices) or LIST.match(SourcePath.at(path).head))
     ):  # fmt: skip
         # The ids of results are those of the labels.
-        model = Predictions(path, 0.0)
-        data = read_for(labels, settings, replace(one, predictions=model))
-        team, own = reference.apart(data, model.annotator)
+        data = read_for(labels, settings, replace(one, predictions=path, score=0.0))
+        team, own = reference.apart(data, own_name(path))
         labels = replace(team, sources=data.sources[:-1])
         predictions = replace(own, sources=data.sources[-1:], notes=())
     if not isinstance(labels, Dataset):

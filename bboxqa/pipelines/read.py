@@ -17,7 +17,7 @@ from bboxqa.core.plugins import lookup
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.dataset.reading import Predictions, Reading
+from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
 from bboxqa.formats.sources import as_paths
 from bboxqa.geometry import registry as similarities
@@ -121,7 +121,7 @@ def read(
         join=join, outlines=segmentation, keypoints=keypoints, rotated=segmentation, tracks=tracks,
         category_map=dict(category_map or {}), min_annotators=min_annotators, asked=asked,
         session_key=session_key, time_key=time_key, scores=True, score=score,
-        predictions=None if predictions is None else Predictions(Path(predictions), score),
+        predictions=None if predictions is None else Path(predictions),
         pseudonyms=None if pseudonyms is None else Path(pseudonyms),
         digest=digest, progress=progress, choices=given(),
     )  # fmt: skip
@@ -145,7 +145,7 @@ def _read(source: Data, reading: Reading) -> Dataset:
         rows = rows_in(source, reading.choices)
         if rows is not None:
             return _read_bytes(table_bytes(rows, reading.choices), "table.jsonl", reading)
-    files, predictions = cast("Files", source), reading.predictions
+    files = cast("Files", source)
     with ExitStack() as stack:
         if reading.pseudonyms is not None:
             from bboxqa.rules.people import names_hidden
@@ -157,8 +157,7 @@ def _read(source: Data, reading: Reading) -> Dataset:
         except DatasetError as error:
             if not any(error.files):
                 raise
-            results = None if predictions is None else predictions.path
-            raise with_findings(error, reading.choices, results, files) from None
+            raise with_findings(error, reading.choices, reading.predictions, files) from None
 
 
 def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:

@@ -250,7 +250,7 @@ def _assign_all(joined: Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:
         image, author = rows.image[part], rows.annotator[part]
         ids, own = file.shown_ids[rows.place[part]], np.zeros(len(listed), np.bool_)
         if (author < 0).any():
-            joined.add(file, unnamed(ids[author < 0], len(ids), "annotation"), shared=True)
+            joined.add(file, [unnamed(ids[author < 0], len(ids), "annotation")], shared=True)
         lists: dict[tuple[str, ...], list[int]] = {}
         for each, names in zip(joined.of_record[place].tolist(), asked, strict=True):
             if names is not None:
@@ -262,11 +262,9 @@ def _assign_all(joined: Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:
         uninvited = np.flatnonzero(named & own[image] & ~assigned[image, author])
         if len(uninvited):
             who = [*number][author[uninvited[0]]]
-            problem = (
-                f"annotation {ids[int(uninvited[0])]}{more_rows(uninvited)}: is by {who!r}, who "
-            )
-            problem += "is not in the list of annotators of its image; add the name, or correct it"
-            joined.add(file, [problem])
+            problem = f"annotation {ids[int(uninvited[0])]}{more_rows(uninvited)}: is by {who!r}"
+            wrong = "who is not in the list of annotators of its image; add the name, or correct it"
+            joined.add(file, [f"{problem}, {wrong}"])
         free = named & ~own[image]
         assigned[image[free], author[free]] = True
         if place < len(files) - attribution.n_beside:

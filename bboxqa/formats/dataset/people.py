@@ -204,9 +204,8 @@ def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attrib
         return []
     if not all(named):
         lacking = [image.id for file in files for image in file.images if image.annotator is None]
-        problems = unnamed(lacking, len(named), "image record")
         raise DatasetError(
-            [f"{listed_files(files)}: {each}" for each in problems],
+            [f"{listed_files(files)}: {unnamed(lacking, len(named), 'image record')}"],
             "Name every annotator by the key `annotator` on its records.",
         )
     labels = [[annotator_name(image.annotator) for image in file.images] for file in files]
@@ -374,16 +373,10 @@ def listed_files(files: Sequence[AnnotationFile]) -> str:
     return first_few(files, _SHOWN, lambda file: file.source.name)
 
 
-def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> list[str]:
-    """Return one problem for all records that do not name their annotator.
-
-    Examples
-    --------
-    >>> unnamed([3, 4], 90, "image")
-    ['2 of 90 images do not name their annotator (such as 3); expected a name on each']
-    """
+def unnamed(ids: Sequence[Any] | ShownIds, total: int, noun: str) -> str:
+    """Return the problem of records that do not name their annotator."""
     number = f"{len(ids):,} of {count(total, noun)}"
-    return [f"{number} do not name their annotator (such as {ids[0]}); expected a name on each"]
+    return f"{number} do not name their annotator (such as {ids[0]}); expected a name on each"
 
 
 def composed_names(ids: ShownIds, key: str, authors: Authors) -> Iterator[str]:

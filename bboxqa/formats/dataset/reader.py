@@ -11,8 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import Files
-from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.file_names import is_split
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import is_split, own_name
 from bboxqa.core.machine import check_free_memory, gc_paused
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import count, first_few, one_line
@@ -21,7 +21,6 @@ from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import with_category_map, with_join_names
 from bboxqa.formats.dataset.people import Attribution, attribute, refuse_equal_names
 from bboxqa.formats.dataset.reading import EVERYTHING, Reading
-from bboxqa.formats.dataset.sessions import NO_SESSIONS
 from bboxqa.formats.records import AnnotationFile, id_number
 from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.source import SourcePath
@@ -45,8 +44,6 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
 
     Raises DatasetError with every problem that would falsify a result.
     """
-    if reading.predictions is not None and reading.session_key is not None:
-        raise ConfigError(NO_SESSIONS)
     are_files = reading.min_annotators > 1 or reading.attribution == "files"
     may_be_people = None if reading.by_files == "all" else reading.by_files == "any"
     sources = sources_of(
@@ -95,7 +92,7 @@ def _pseudonymous(
     """Return annotators by their pseudonyms, and a function that replaces names in texts."""
     kept = {each for each in found.names if is_split(each)}
     if reading.predictions is not None:
-        kept.add(reading.predictions.annotator)
+        kept.add(own_name(reading.predictions))
     # Files that name nobody may be named after people.
     is_by_name = (found.of_files or found.is_of_nobody) and not sources.is_named
     others = people_in_paths(sources.files) if is_by_name else set[str]()
@@ -166,11 +163,11 @@ def _with_results(
     if reading.truth is not None and lists and not others:
         truth = SourcePath(reading.truth)
         others = [format_of(truth, options.choices).read(truth, replace(options, tables=True))]
-    if (model := reading.predictions) is not None:
-        found = read_results(model.path, replace(options, score=model.score))
-        source = replace(found.source, role="predictions", annotator=model.annotator)
-        path = SourcePath(model.path)
-        lists.append(replace(found, source=source, path=path, person=model.annotator))
+    if reading.predictions is not None:
+        path, name = SourcePath(reading.predictions), own_name(reading.predictions)
+        found = read_results(path, options)
+        source = replace(found.source, role="predictions", annotator=name)
+        lists.append(replace(found, source=source, path=path, person=name))
     if not lists:
         return files, [], []
     sources.notes += [

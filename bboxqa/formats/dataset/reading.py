@@ -5,10 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from bboxqa.core.arrays import Progress
-from bboxqa.core.file_names import own_name
 from bboxqa.formats.records import ANNOTATOR_KEYS, LOWEST_SCORE, ReadSettings
 from bboxqa.model.annotations import NO_CHOICES, Choices
 from bboxqa.model.settings import AgreeSettings
@@ -20,18 +17,6 @@ VIDEO_KEY = "video_id"
 """The key of image records that names the video."""
 TRACK_KEYS = ("track_id", "instance_id", "attributes.track_id", "attributes.track")
 """The keys that may name the track of an annotation, in order of preference."""
-
-
-class Predictions(msgspec.Struct, frozen=True):
-    """A file of results, and the minimum score of results that count as annotations."""
-
-    path: Path
-    score: float
-
-    @property
-    def annotator(self) -> str:
-        """The name of the model among the annotators."""
-        return own_name(self.path)
 
 
 class Reading(AgreeSettings, frozen=True, kw_only=True):
@@ -48,8 +33,10 @@ class Reading(AgreeSettings, frozen=True, kw_only=True):
     """The one folder of all files."""
     refuse_equal: bool = False
     """Whether images of equal names in files that name nobody are refused."""
-    predictions: Predictions | None = None
+    predictions: Path | None = None
+    """A file of results, whose annotator is called like the file."""
     score: float = LOWEST_SCORE
+    """The minimum score of results that count as annotations."""
     truth: Path | None = None
     """The file whose images and categories lists of results take if no other file has them."""
     pseudonyms: Path | None = None
