@@ -22,7 +22,7 @@ from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import files_read, list_files
 from bboxqa.formats.unreadable import SENT_LISTS
-from bboxqa.formats.writing.outlines import Record, area_of
+from bboxqa.formats.writing.outlines import ROUNDED, Record, area_of
 from bboxqa.model.annotations import Choices, completed
 from bboxqa.model.diagnosis import ReviewObject
 from bboxqa.model.findings import Edit
@@ -31,8 +31,7 @@ from bboxqa.pipelines.send_back import (
     GEOMETRY,
     SentList,
     image_names,
-    is_same_number,
-    is_same_outline,
+    is_same,
     is_same_shape,
     recognised,
     works_in,
@@ -321,7 +320,7 @@ class _Original:
             self.edits.append(Edit(place, kind, value))
 
     def taken(
-        self, row: int, old: Record, new: Record | None, *, is_same: bool
+        self, row: int, old: Record, new: Record | None, *, is_there: bool
     ) -> list[tuple[str, str, str]]:
         """Edit an annotation that was changed or deleted; return what was done, from and to."""
         was, found = self.said[row], []
@@ -331,9 +330,9 @@ class _Original:
         if new["category"] not in (old["category"], was["category"]):
             self.set(row, "category_id", self.category_id(new["category"]))
             found.append(("renamed", was["category"], new["category"]))
-        if not is_same and len(self.records[row].get("bbox") or was["bbox"]) != 4:
+        if not is_there and len(self.records[row].get("bbox") or was["bbox"]) != 4:
             self.tally["turned"] += 1
-        elif not is_same and self.reshape(row, old, new):
+        elif not is_there and self.reshape(row, old, new):
             found.append(("moved", _box(was), _box(new)))
         return found
 
@@ -352,7 +351,7 @@ class _Original:
         """
         record, n_edits = self.records[row], len(self.edits)
         box = [
-            was if is_same_number(was, now) else now
+            was if is_same(was, now, ROUNDED) else now
             for was, now in zip(record.get("bbox") or new["bbox"], _plain(new["bbox"]), strict=True)
         ]
         is_moved = box != (record.get("bbox") or box)
@@ -360,8 +359,8 @@ class _Original:
             self.set(row, "bbox", box)
         for key in GEOMETRY[1:]:
             # A format that holds boxes alone has lost the outline of what was moved.
-            is_new = is_moved or not is_same_outline(old.get(key), new.get(key))
-            if is_new and not is_same_outline(record.get(key), new.get(key)):
+            is_new = is_moved or not is_same(old.get(key), new.get(key))
+            if is_new and not is_same(record.get(key), new.get(key)):
                 self.set(row, key, _plain(new.get(key)))
         if len(self.edits) == n_edits:
             return False
@@ -469,8 +468,8 @@ def _of_image(
     proposed, extra = [], [one for one, place in zip(drawn, places, strict=True) if place < 0]
     for place, each in enumerate(objects):
         new, old = drawn[places.index(place)] if place in places else None, each.sent or {}
-        is_same = new is not None and is_same_shape(old, new)
-        is_kept = new is not None and is_same and new["category"] == old["category"]
+        is_there = new is not None and is_same_shape(old, new)
+        is_kept = new is not None and is_there and new["category"] == old["category"]
         if not each.proposed:
             row = own.row_of(each, left, each.bbox if new is None else new["bbox"])
             if row is not None:
@@ -480,7 +479,7 @@ def _of_image(
             elif row is None:
                 tally["so" if new is None else "lost"] += 1
             else:
-                found = own.taken(row, old, new, is_same=is_same)
+                found = own.taken(row, old, new, is_there=is_there)
                 tally["so"] += not found
                 yield from ((own.records[row]["id"], *said) for said in found)
         elif new is not None and not is_kept:

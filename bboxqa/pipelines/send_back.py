@@ -21,7 +21,7 @@ from bboxqa.formats.registry import format_of, writer
 from bboxqa.formats.unreadable import SENT_LISTS
 from bboxqa.formats.writing.content import Content, image_name, shown_id
 from bboxqa.formats.writing.names import people_paths, without_ending
-from bboxqa.formats.writing.outlines import Record, said_angle
+from bboxqa.formats.writing.outlines import ROUNDED, Record, said_angle
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.model.annotations import Choices, completed
 from bboxqa.model.diagnosis import MOST_REVIEWED, Diagnosis, ReviewItem, ReviewObject
@@ -220,7 +220,7 @@ GEOMETRY = ("bbox", "segmentation", "keypoints")
 # The least IoU of an annotation that was moved with what it was.
 _LEAST_IOU, _SAME_CATEGORY = 0.5, 0.2
 # Tools round coordinates to two decimals, and compute sides and corners from rounded ones.
-_ROUNDED, _ROUNDED_OUTLINE = 0.011, 0.05
+_ROUNDED_OUTLINE = 0.05
 # The formats whose annotations have ids; others number them as they are read.
 _WITH_IDS = ("coco", "coco-archive", "label-studio", "table")
 
@@ -277,40 +277,26 @@ def _end(name: str) -> str:
     return normalised_name(without_ending(name)).rpartition("/")[2]
 
 
-def is_same_number(one: float, other: float) -> bool:
-    """Return whether two coordinates of boxes are equal but for rounding.
-
-    Examples
-    --------
-    >>> is_same_number(10, 10.0049), is_same_number(10, 10.02)
-    (True, False)
-    """
-    return abs(one - other) <= _ROUNDED
-
-
-def _is_same_box(one: Record, other: Record) -> bool:
-    return all(map(is_same_number, one["bbox"], other["bbox"]))
-
-
 def is_same_shape(one: Record, other: Record) -> bool:
     """Return whether two annotations have equal boxes, outlines and key points."""
-    if not _is_same_box(one, other):
-        return False
-    return all(is_same_outline(one.get(key), other.get(key)) for key in GEOMETRY[1:])
+    return is_same(one["bbox"], other["bbox"], ROUNDED) and all(
+        is_same(one.get(key), other.get(key)) for key in GEOMETRY[1:]
+    )
 
 
-def is_same_outline(one: Any, other: Any) -> bool:
-    """Return whether two outlines are equal but for rounding; masks are if all pixels are.
+def is_same(one: Any, other: Any, within: float = _ROUNDED_OUTLINE) -> bool:
+    """Return whether coordinates are equal but for rounding; masks are if all pixels are.
 
     Examples
     --------
-    >>> is_same_outline([[0, 0, 9, 0, 9, 9]], [[0, 0, 9.01, 0, 9, 9]]), is_same_outline(None, [])
-    (True, True)
+    >>> is_same([[0, 0, 9, 0, 9, 9]], [[0, 0, 9.01, 0, 9, 9]]), is_same(None, []), is_same(1, 2)
+    (True, True, False)
     """
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        return all(map(is_same_outline, one, other))
+    are_lists = isinstance(one, list | tuple) and isinstance(other, list | tuple)
+    if are_lists and len(one) == len(other):
+        return all(is_same(*pair, within) for pair in zip(one, other, strict=True))
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return abs(one - other) <= _ROUNDED_OUTLINE
+        return abs(one - other) <= within
     return bool(one == other or not (one or other))
 
 
@@ -337,9 +323,10 @@ def recognised(sent: Sequence[Record], found: Sequence[Record]) -> list[int]:
     pairs = []
     for a, one in enumerate(sent):
         for b, each in enumerate(found):
-            is_same, is_renamed = _is_same_box(one, each), one["category"] != each["category"]
-            if is_same or iou[a, b] >= _LEAST_IOU:
-                score = 2.0 if is_same else iou[a, b] + _SAME_CATEGORY * (not is_renamed)
+            is_there = is_same(one["bbox"], each["bbox"], ROUNDED)
+            is_renamed = one["category"] != each["category"]
+            if is_there or iou[a, b] >= _LEAST_IOU:
+                score = 2.0 if is_there else iou[a, b] + _SAME_CATEGORY * (not is_renamed)
                 pairs.append((-score, is_renamed, a, b))
     for *_, a, b in sorted(pairs):
         if a in left and result[b] < 0:
