@@ -43,9 +43,9 @@ _STYLE: dict[str, Any] = {
 }  # fmt: skip
 # Parameters of a user's session, which a style must not change.
 _OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
-# The first one comes with matplotlib; the others have the letters that it lacks, where installed.
+# Fonts with letters that the one of matplotlib lacks; those that are installed are used.
 _FONTS = (
-    "DejaVu Sans", "Arial Unicode MS", "Hiragino Sans", "Malgun Gothic", "Microsoft YaHei",
+    "Arial Unicode MS", "Hiragino Sans", "Malgun Gothic", "Microsoft YaHei",
     "Noto Sans Arabic", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans Devanagari",
     "PingFang HK", "Segoe UI", "WenQuanYi Micro Hei", "Yu Gothic",
 )  # fmt: skip
@@ -60,7 +60,7 @@ def page_style() -> Iterator[None]:
 
     settings: Any = {**mpl.rcParamsDefault, **_STYLE, "axes.prop_cycle": cycler(color=SERIES)}
     installed = {font.name for font in fontManager.ttflist}
-    settings["font.family"] = [name for name in _FONTS if name in installed]
+    settings["font.family"] = ["sans-serif", *(name for name in _FONTS if name in installed)]
     for name in _OF_SESSION:
         del settings[name]
     # Not rc_context: it would undo the settings that a notebook makes with its first figure.
