@@ -89,103 +89,105 @@ _OPTIONS = options(
 @click.command(cls=shared.Command)
 @click.argument("paths", nargs=-1, metavar="PATH…", type=A_PATH)
 @_OPTIONS
-def validate(*, paths: tuple[Path, ...], **given: Any) -> int:
+def validate(*, paths: tuple[Path, ...], **values: Any) -> int:
     """Find what is wrong with files of annotations.
 
     PATH is a COCO JSON file, what another tool wrote (docs/formats.md), or a folder of them.
     `bboxqa explain CODE` explains a rule.
     """
-    of = SimpleNamespace(**given)
-    _check_options(paths, of)
-    outputs = (of.output, of.write_baseline, of.report)
-    console.refuse_inputs(outputs, (*paths, of.ground_truth, of.baseline, of.config), of.images)
-    if of.pseudonyms is not None:
+    given = SimpleNamespace(**values)
+    _check_options(paths, given)
+    outputs = (given.output, given.write_baseline, given.report)
+    console.refuse_inputs(
+        outputs, (*paths, given.ground_truth, given.baseline, given.config), given.images
+    )
+    if given.pseudonyms is not None:
         from bboxqa.core.pseudonyms import check_key
 
-        check_key(of.pseudonyms, outputs)
-    of.images, of.choices = of.images or None, shared.reading_of(of.config, given)
-    settings, failed = _settings(of), 0 if of.exit_zero else 1
-    if of.diff:
-        return failed if _show_changes(paths, settings, of) else 0
-    if of.fix:
-        paths = _write_fixed_files(paths, settings, of)
+        check_key(given.pseudonyms, outputs)
+    given.images, given.choices = given.images or None, shared.reading_of(given.config, values)
+    settings, failed = _settings(given), 0 if given.exit_zero else 1
+    if given.diff:
+        return failed if _show_changes(paths, settings, given) else 0
+    if given.fix:
+        paths = _write_fixed_files(paths, settings, given)
     page = None
-    if of.report is not None:
+    if given.report is not None:
         from bboxqa.report.pages import PageTarget
 
-        page = PageTarget(of.report, of.images or (), of.split, of.top)
-        page.check(force=of.split and of.force)
-    report = _report(paths, settings, of)
+        page = PageTarget(given.report, given.images or (), given.split, given.top)
+        page.check(force=given.split and given.force)
+    report = _report(paths, settings, given)
     if page is not None:
         from bboxqa.pipelines.pictures import write_report
 
-        typed = _shown(shlex.join(["bboxqa", *sys.argv[1:]]), of)
+        typed = _shown(shlex.join(["bboxqa", *sys.argv[1:]]), given)
         with console.tracking() as progress:
-            notes = write_report(report, page, progress, settings, of.choices, typed)
+            notes = write_report(report, page, progress, settings, given.choices, typed)
         console.show_notes(notes)
         click.echo(f"Written: {page.page}", err=True)
-    is_for_readers = of.output_format == "text" or of.write_baseline
+    is_for_readers = given.output_format == "text" or given.write_baseline
     if is_for_readers:
         _check_examined(report)
-    if of.write_baseline:
+    if given.write_baseline:
         from bboxqa.rules.fixes import write_baseline
 
-        console.refuse_annotations(of.write_baseline)
-        write_baseline(of.write_baseline, report)
+        console.refuse_annotations(given.write_baseline)
+        write_baseline(given.write_baseline, report)
         known = f"{len(report.findings):,} known findings"
-        click.echo(f"Written: {of.write_baseline}, {known}", err=True)
+        click.echo(f"Written: {given.write_baseline}, {known}", err=True)
         return 0
-    _show(report, of)
+    _show(report, given)
     if not is_for_readers:
         # Programs that read the output expect it in any case.
         _check_examined(report)
     return failed if report.at_least(report.fail_on) else 0
 
 
-def _report(paths: tuple[Path, ...], settings: "ValidateSettings", of: Any) -> "FoundReport":
+def _report(paths: tuple[Path, ...], settings: "ValidateSettings", given: Any) -> "FoundReport":
     """Return the findings, without those of the baseline."""
     from bboxqa.pipelines.validate import validate_with
 
-    known, limit = None, of.max_findings
-    if of.baseline is not None:
+    known, limit = None, given.max_findings
+    if given.baseline is not None:
         from bboxqa.rules.fixes import new_findings, read_baseline
 
-        known = read_baseline(of.baseline)
+        known = read_baseline(given.baseline)
     if limit is None:
-        limit = _LISTED.get("html" if of.report else of.output_format, 0)
-    listed = 0 if known is not None or of.write_baseline else limit
+        limit = _LISTED.get("html" if given.report else given.output_format, 0)
+    listed = 0 if known is not None or given.write_baseline else limit
     with console.tracking() as progress:
         report = validate_with(
-            paths, settings, of.images, of.ground_truth, listed, progress,
-            pseudonyms=of.pseudonyms, choices=of.choices,
+            paths, settings, given.images, given.ground_truth, listed, progress,
+            pseudonyms=given.pseudonyms, choices=given.choices,
         )  # fmt: skip
     return report if known is None else new_findings(report, known, limit)
 
 
-def _show(report: "FoundReport", of: Any) -> None:
+def _show(report: "FoundReport", given: Any) -> None:
     """Print a report, or write it."""
-    if of.statistics:
+    if given.statistics:
         from bboxqa.report.findings import statistics_lines
 
         lines = statistics_lines(report)
-    elif of.output_format == "text":
+    elif given.output_format == "text":
         from bboxqa.report.findings import summary_lines, text_lines
 
         # The options that affect findings, as they are typed.
-        typed = [("images", folder) for folder in of.images or ()]
-        typed += [(n, getattr(of, n)) for n in ("ground_truth", "config", "select", "ignore")]
+        typed = [("images", folder) for folder in given.images or ()]
+        typed += [(n, getattr(given, n)) for n in ("ground_truth", "config", "select", "ignore")]
         words = (
-            f" --{name.replace('_', '-')} {shlex.quote(_shown(str(value), of))}"
+            f" --{name.replace('_', '-')} {shlex.quote(_shown(str(value), given))}"
             for name, value in typed
             if value is not None
         )
-        verbose = of.verbose or of.max_findings is not None
+        verbose = given.verbose or given.max_findings is not None
         lines = text_lines(report, options="".join(words), verbose=verbose)
-        lines = summary_lines(report) if of.quiet else lines
+        lines = summary_lines(report) if given.quiet else lines
     else:
-        lines = view(FINDING_VIEWS, of.output_format)(report)
-    if of.output is not None:
-        console.write_output(of.output, "".join(f"{line}\n" for line in lines))
+        lines = view(FINDING_VIEWS, given.output_format)(report)
+    if given.output is not None:
+        console.write_output(given.output, "".join(f"{line}\n" for line in lines))
         return
     for line in lines:
         shown = _SEVERITY.sub(lambda m: m[1] + click.style(m[2], _COLOURS[m[2]]), line)
@@ -193,11 +195,13 @@ def _show(report: "FoundReport", of: Any) -> None:
         click.echo(shown, color=False if environ.get("NO_COLOR") else None)
 
 
-def _shown(path: str, of: Any) -> str:
+def _shown(path: str, given: Any) -> str:
     """Return a path, with pseudonyms in place of the names in it if there is a key."""
     from bboxqa.core.pseudonyms import hider, pseudonyms_of
 
-    return path if of.pseudonyms is None else str(hider(pseudonyms_of(of.pseudonyms, ()))(path))
+    return (
+        path if given.pseudonyms is None else str(hider(pseudonyms_of(given.pseudonyms, ()))(path))
+    )
 
 
 def _check_examined(report: "FoundReport") -> None:
@@ -215,30 +219,32 @@ def _check_examined(report: "FoundReport") -> None:
         )
 
 
-def _settings(of: Any) -> "ValidateSettings":
+def _settings(given: Any) -> "ValidateSettings":
     """Return the settings of a file, overridden by those of the command line."""
     from bboxqa.model.settings import project_settings, read_settings_file, validate_settings_from
     from bboxqa.rules.registry import selected_codes
 
-    file = of.config
+    file = given.config
     values = dict(read_settings_file(file).validate if file else project_settings(Path.cwd()))
-    given: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for name in ("select", "ignore"):
-        if (text := getattr(of, name)) is not None:
-            given[name] = _codes(text)
-            if not given[name]:
+        if (text := getattr(given, name)) is not None:
+            changed[name] = _codes(text)
+            if not changed[name]:
                 raise click.UsageError(f"--{name} names no rule")
-    given |= {name: getattr(of, name) for name in ("fail_on", "min_severity") if getattr(of, name)}
-    given |= {"show_consequences": True} if of.show_consequences else {}
+    changed |= {
+        name: getattr(given, name) for name in ("fail_on", "min_severity") if getattr(given, name)
+    }
+    changed |= {"show_consequences": True} if given.show_consequences else {}
     ignores: dict[str, list[str]] = {}
-    for text in of.per_file_ignores:
+    for text in given.per_file_ignores:
         pattern, colon, codes = text.rpartition(":")
         if not (pattern and colon and codes):
             raise click.UsageError(f"--per-file-ignores is {text!r}; expected GLOB:CODES")
         ignores.setdefault(pattern, []).extend(_codes(codes))
-    given |= {"per_file_ignores": ignores} if ignores else {}
-    names = {name: f"--{name.replace('_', '-')}" for name in given}
-    settings = validate_settings_from(values | given, names=names)
+    changed |= {"per_file_ignores": ignores} if ignores else {}
+    names = {name: f"--{name.replace('_', '-')}" for name in changed}
+    settings = validate_settings_from(values | changed, names=names)
     # Codes that match no rule are refused before files are read.
     chosen = [(name, getattr(settings, name)) for name in ("select", "ignore")]
     chosen += [("per_file_ignores", codes) for codes in settings.per_file_ignores.values()]
@@ -254,37 +260,37 @@ def _codes(text: str) -> list[str]:
     return [code.strip() for code in text.split(",") if code.strip()]
 
 
-def _check_options(paths: tuple[Path, ...], of: Any) -> None:
+def _check_options(paths: tuple[Path, ...], given: Any) -> None:
     """Refuse options that contradict each other or would have no effect."""
-    is_fixing, is_text = of.fix or of.diff, of.output_format == "text"
-    of_page = "split" if of.split else "top"
+    is_fixing, is_text = given.fix or given.diff, given.output_format == "text"
+    of_page = "split" if given.split else "top"
     console.refuse_options(
         (not paths, "no file given; try: bboxqa validate export.json"),
-        (of.unsafe_fixes and not is_fixing, "--unsafe-fixes goes with --fix or --diff"),
-        (of.in_place and not of.fix, "--in-place goes with --fix"),
-        ((of.split or of.top is not None) and of.report is None,
+        (given.unsafe_fixes and not is_fixing, "--unsafe-fixes goes with --fix or --diff"),
+        (given.in_place and not given.fix, "--in-place goes with --fix"),
+        ((given.split or given.top is not None) and given.report is None,
          f"--{of_page} is for --report, which is missing"),
-        (of.pseudonyms and is_fixing,
-         f"--{'fix' if of.fix else 'diff'} shows the file with names; leave out --pseudonyms"),
-        (of.fix and of.diff, "--diff writes nothing; give either --fix or --diff"),
-        (of.baseline and of.write_baseline, "give either --baseline or --write-baseline"),
-        (of.fix and not of.in_place and (of.baseline or of.write_baseline),
+        (given.pseudonyms and is_fixing,
+         f"--{'fix' if given.fix else 'diff'} shows the file with names; leave out --pseudonyms"),
+        (given.fix and given.diff, "--diff writes nothing; give either --fix or --diff"),
+        (given.baseline and given.write_baseline, "give either --baseline or --write-baseline"),
+        (given.fix and not given.in_place and (given.baseline or given.write_baseline),
          "a baseline is of the file, not of its fixed copy; add --in-place"),
-        (of.quiet and of.verbose, "give either --quiet or --verbose"),
-        ((of.quiet or of.verbose) and (of.statistics or not is_text),
+        (given.quiet and given.verbose, "give either --quiet or --verbose"),
+        ((given.quiet or given.verbose) and (given.statistics or not is_text),
          "--quiet and --verbose are about text; leave out --statistics and --format"),
-        (of.statistics and not is_text, "--statistics is a table of its own; leave out --format"),
-        (of.diff and (of.statistics or of.output or not is_text),
+        (given.statistics and not is_text, "--statistics is a table of its own; leave out --format"),
+        (given.diff and (given.statistics or given.output or not is_text),
          "--diff prints only changes; leave out --statistics, --out and --format"),
     )  # fmt: skip
 
 
-def _show_changes(paths: tuple[Path, ...], settings: "ValidateSettings", of: Any) -> bool:
+def _show_changes(paths: tuple[Path, ...], settings: "ValidateSettings", given: Any) -> bool:
     """Print what fixes would change; return whether they would, or findings fail without one."""
     from bboxqa.formats.opening import typed_paths
 
     changed = False
-    for file, fixed, _ in _fixed(paths, settings, of):
+    for file, fixed, _ in _fixed(paths, settings, given):
         changed = changed or bool(fixed.changes)
         if fixed.changes:
             click.echo(f"--- {clean(str(file))}\n+++ {clean(str(file))}, fixed")
@@ -295,43 +301,43 @@ def _show_changes(paths: tuple[Path, ...], settings: "ValidateSettings", of: Any
                     click.echo(f"{sign} {cut(clean(' '.join(text.split())), _EXCERPT)}")
     if changed:
         return True
-    report = _report(paths, settings, of)
-    some = f"No {'' if of.unsafe_fixes else 'safe '}fix applies; to list the findings: "
+    report = _report(paths, settings, given)
+    some = f"No {'' if given.unsafe_fixes else 'safe '}fix applies; to list the findings: "
     listed = f"{some}bboxqa validate {typed_paths(paths)}"
     click.echo(listed if report.findings else "Nothing to fix.", err=True)
     return bool(report.at_least(report.fail_on))
 
 
 def _fixed(
-    paths: tuple[Path, ...], settings: "ValidateSettings", of: Any
+    paths: tuple[Path, ...], settings: "ValidateSettings", given: Any
 ) -> Iterator[tuple[Path, "Fixed", "Identity | None"]]:
     """Yield files, the results of fixing them, and their identity before they were read."""
     from bboxqa.core.files import identity_of
     from bboxqa.formats.sources import list_files
     from bboxqa.pipelines.validate import fix_file
 
-    more = {name: getattr(of, name) for name in ("images", "ground_truth", "choices")}
-    for file in list_files(paths, choices=of.choices):
+    more = {name: getattr(given, name) for name in ("images", "ground_truth", "choices")}
+    for file in list_files(paths, choices=given.choices):
         identity = identity_of(file) if file.is_file() else None
-        yield file, fix_file(file, settings, unsafe=of.unsafe_fixes, **more), identity
+        yield file, fix_file(file, settings, unsafe=given.unsafe_fixes, **more), identity
 
 
 def _write_fixed_files(
-    paths: tuple[Path, ...], settings: "ValidateSettings", of: Any
+    paths: tuple[Path, ...], settings: "ValidateSettings", given: Any
 ) -> tuple[Path, ...]:
     """Write fixed files; return the files to validate afterwards."""
     from bboxqa.core.files import check_fixed, fixed_path, write_fixed
 
     result = []
-    for file, fixed, identity in _fixed(paths, settings, of):
+    for file, fixed, identity in _fixed(paths, settings, given):
         if not fixed.changes:
             result.append(file)
             click.echo(f"{file}: nothing to fix", err=True)
             continue
-        if not of.in_place:
-            console.refuse_inputs([fixed_path(file)], [*paths, of.ground_truth, of.baseline])
-        check_fixed(file, in_place=of.in_place, force=of.force)
-        target = write_fixed(file, fixed.text, in_place=of.in_place, fixed=identity)
+        if not given.in_place:
+            console.refuse_inputs([fixed_path(file)], [*paths, given.ground_truth, given.baseline])
+        check_fixed(file, in_place=given.in_place, force=given.force)
+        target = write_fixed(file, fixed.text, in_place=given.in_place, fixed=identity)
         result.append(target)
         by_code = Counter(change.code for change in fixed.changes)
         named = ", ".join(f"{code} {number:,}" for code, number in sorted(by_code.items()))

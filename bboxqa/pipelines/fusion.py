@@ -90,7 +90,7 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
         sums = [_sorted_sums(group, each)[places] for each in edges[rows[several]].T]
         fused[places] = from_corners(np.column_stack(sums) / np.bincount(group)[places, None])
         category[places], _, also = _labels(
-            group, drawn.annotator[several], drawn.category[several], _frequency(data)
+            data, group, drawn.annotator[several], drawn.category[several]
         )
         votes = replace(votes, bbox=fused, category=category)
     whole = np.full(len(of), -1)
@@ -152,7 +152,7 @@ def consensus_of(
         spread[:, side] = ordered[first + n_votes - 1] - ordered[first]
     asked = np.maximum(data.assigned.sum(1)[units.image], n_votes)
     row, named = np.append(np.arange(len(of)), votes.also[0]), np.append(of.category, votes.also[1])
-    category, is_tie, _ = _labels(group[row], of.annotator[row], named, _frequency(data))
+    category, is_tie, _ = _labels(data, group[row], of.annotator[row], named)
     overlap = _sorted_sums(group, bbox_iou(edges, medians[group])) / asked
     found = ConsensusObjects(
         image=units.image, category=category, bbox=from_corners(medians), votes=n_votes,
@@ -171,16 +171,12 @@ def _sorted_sums(group: IndexArray, value: FloatArray) -> FloatArray:
     return sum_by(group[order], value[order], int(group.max(initial=-1)) + 1)
 
 
-def _frequency(data: Dataset) -> IndexArray:
-    """Return how often each category is used, (C,) int64."""
-    return np.bincount(data.annotations.category, minlength=len(data.category_names))
-
-
 def _labels(
-    group: IndexArray, annotator: IntArray, category: IntArray, frequency: IndexArray
+    data: Dataset, group: IndexArray, annotator: IntArray, category: IntArray
 ) -> tuple[IntArray, BoolArray, tuple[IndexArray, IntArray]]:
     """Return the category of each group, whether it is a tie, and the others of ties by group."""
-    n_names = len(frequency)
+    n_names = len(data.category_names)
+    frequency = np.bincount(data.annotations.category, minlength=n_names)
     keys, of_vote, n = np.unique(
         group * n_names + category, return_inverse=True, return_counts=True
     )
