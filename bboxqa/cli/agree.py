@@ -9,7 +9,7 @@ import click
 
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
-from bboxqa.cli.options import COMPARING, READING, options
+from bboxqa.cli.options import COMPARING, READING, params
 from bboxqa.core.errors import BboxqaError
 from bboxqa.report import AGREEMENT_VIEWS
 
@@ -28,13 +28,15 @@ TOOLS = ("cvat", "dota", "label-studio", "labelme", "voc", "yolo")
 """The formats of tools that objects can be sent back to; naming them loads no writer."""
 
 
-@click.command(cls=shared.Command)
-@shared.FILES
-@options("annotator", *READING, "session_key", "time_key", "tracks", "reference", "predictions")
-@options("score", "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "since")
-@options("min_alpha", "min_f1", "diagnose", "report", "images", "split", "top", "out", "send_back")
-@options("to", "force", "raw_csv", "pseudonyms", "quiet")
-@shared.format_option(*AGREEMENT_VIEWS)
+_OPTIONS = params(
+    shared.FILES, "annotator", *READING, "session_key", "time_key", "tracks", "reference",
+    "predictions", "score", "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "since",
+    "min_alpha", "min_f1", "diagnose", "report", "images", "split", "top", "out", "send_back", "to",
+    "force", "raw_csv", "pseudonyms", "quiet", shared.format_option(*AGREEMENT_VIEWS),
+)  # fmt: skip
+
+
+@click.command(cls=shared.Command, params=_OPTIONS)
 def agree(
     *,
     paths: tuple[Path, ...],

@@ -10,7 +10,7 @@ import click
 
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
-from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, option, options
+from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, Option, params
 from bboxqa.core.interrupts import signal_of, signal_words
 from bboxqa.core.text import count, one_line
 
@@ -23,45 +23,44 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
-_OPTIONS = options(
+_OPTIONS = params(
     "map", "join", "asked",
-    option("--pattern GLOB", READ, "Read only files whose names match."),
-    option("--config FILE", COMPARE,
+    Option("--pattern GLOB", READ, "Read only files whose names match."),
+    Option("--config FILE", COMPARE,
         "Settings in TOML (docs/batch.md); a bboxqa.toml in a project replaces them."),
-    option("-o --out DIR", OUT,
+    Option("-o --out DIR", OUT,
         "Folder of the results; default bboxqa-batch in the current folder.", type=A_PATH),
-    option("--jobs N", OUT, "Number of projects that run at a time; default one per core.",
+    Option("--jobs N", OUT, "Number of projects that run at a time; default one per core.",
         type=click.IntRange(min=1)),
-    option("--project-timeout SECONDS", OUT,
+    Option("--project-timeout SECONDS", OUT,
         "Fail a project that takes longer; default no limit. Not with --scheduler.", rare=True,
         type=click.FloatRange(min=0, min_open=True)),
-    option("--scheduler ADDRESS", OUT,
+    Option("--scheduler ADDRESS", OUT,
         "Run on a Dask cluster: tcp://host:8786, or local:N for N processes here."),
-    option("--resume/--fresh", OUT,
+    Option("--resume/--fresh", OUT,
         "Keep results of projects that are unchanged since the last run (default), or run all.",
         default=True),
-    option("--force", OUT, "Write to --out though it has other files, or another ROOT's.",
+    Option("--force", OUT, "Write to --out though it has other files, or another ROOT's.",
         is_flag=True),
-    option("--follow-symlinks", OUT, "Follow links that lead out of ROOT.", to="follow_links",
+    Option("--follow-symlinks", OUT, "Follow links that lead out of ROOT.", to="follow_links",
         rare=True, is_flag=True),
-    option("--images", OUT, "Examine the image files in images/ as well.", is_flag=True),
-    option("--pages", OUT, "Write pages of each project; index.html links them.", is_flag=True),
+    Option("--images", OUT, "Examine the image files in images/ as well.", is_flag=True),
+    Option("--pages", OUT, "Write pages of each project; index.html links them.", is_flag=True),
     "min_alpha", "min_f1",
-    option("--fail-on", OUT,
+    Option("--fail-on", OUT,
         "Fail projects with findings of this severity or a higher one; default error.",
         type=shared.A_SEVERITY),
     *(each for each in shared.SOURCE_OPTIONS if each != "mask"), "memory", "raw_csv", "pseudonyms",
-    option("--dry-run", OUT, "Print the projects that are found, and stop.", is_flag=True),
-    option("--fail-fast", OUT, "Stop at the first project that fails.", rare=True, is_flag=True),
+    Option("--dry-run", OUT, "Print the projects that are found, and stop.", is_flag=True),
+    Option("--fail-fast", OUT, "Stop at the first project that fails.", rare=True, is_flag=True),
     "quiet",
-    option("--log-format", OUT, "Format of progress lines outside a terminal; default text.",
+    Option("--log-format", OUT, "Format of progress lines outside a terminal; default text.",
         rare=True, type=click.Choice(("text", "json")), default="text"),
 )  # fmt: skip
 
 
-@click.command(cls=shared.Command)
+@click.command(cls=shared.Command, params=_OPTIONS)
 @click.argument("root", metavar="ROOT")
-@_OPTIONS
 def batch(
     *,
     root: str,

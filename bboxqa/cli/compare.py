@@ -7,16 +7,18 @@ import click
 
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
-from bboxqa.cli.options import A_PATH, COMPARING, READING, options
+from bboxqa.cli.options import A_PATH, COMPARING, READING, params
 from bboxqa.report import COMPARISON_VIEWS
 
+_OPTIONS = params(
+    *READING, "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "min_alpha", "min_f1",
+    "out", "force", "raw_csv", "pseudonyms", "quiet", shared.format_option(*COMPARISON_VIEWS),
+)  # fmt: skip
 
-@click.command(cls=shared.Command)
+
+@click.command(cls=shared.Command, params=_OPTIONS)
 @click.argument("before", metavar="BEFORE", type=A_PATH)
 @click.argument("after", metavar="AFTER", type=A_PATH)
-@options(*READING, "checks", *COMPARING, "bootstrap", "seed", "config", "memory")
-@options("min_alpha", "min_f1", "out", "force", "raw_csv", "pseudonyms", "quiet")
-@shared.format_option(*COMPARISON_VIEWS)
 def compare(
     *,
     before: Path,

@@ -9,7 +9,7 @@ import click
 
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
-from bboxqa.cli.options import A_PATH, OUT, READING, option, options
+from bboxqa.cli.options import A_PATH, OUT, READING, Option, params
 
 
 def _shares(text: str) -> tuple[tuple[str, float], ...]:
@@ -21,28 +21,30 @@ def _shares(text: str) -> tuple[tuple[str, float], ...]:
         raise ValueError(f"is {text!r}; expected train=0.8,val=0.2") from None
 
 
-@click.command(cls=shared.Command)
-@click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=A_PATH)
-@options(
-    option("--to NAME", OUT,
+_OPTIONS = params(
+    Option("--to NAME", OUT,
         "Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
         "voc, labelme, masks, csv or parquet."),
-    option("--lossy", OUT, "Leave out what the format cannot hold; by default it is refused.",
+    Option("--lossy", OUT, "Leave out what the format cannot hold; by default it is refused.",
         is_flag=True),
-    option("--force", OUT, "Replace OUT.", is_flag=True),
-    option("--as-predictions", OUT,
+    Option("--force", OUT, "Replace OUT.", is_flag=True),
+    Option("--as-predictions", OUT,
         "For Label Studio: write predictions, each annotator as a model, to be corrected there.",
         is_flag=True),
-    option("--parts NAME=SHARE,…", OUT,
+    Option("--parts NAME=SHARE,…", OUT,
         "Divide the images into parts, such as train=0.8,val=0.2: lists of YOLO, else a file or "
         "folder of each part in OUT.", parse=_shares),
-    option("--group-by KEY", OUT,
+    Option("--group-by KEY", OUT,
         "Key of images whose values stay in one part, such as video_id, or folder."),
-    option("--seed NUMBER", OUT, "Seed of parts; default 0.", type=int),
-    option("--image-suffix .SUFFIX", OUT,
+    Option("--seed NUMBER", OUT, "Seed of parts; default 0.", type=int),
+    Option("--image-suffix .SUFFIX", OUT,
         "Suffix of names of images that have none, such as .jpg.", default=""),
+    "annotator", *READING, "pseudonyms",
 )  # fmt: skip
-@options("annotator", *READING, "pseudonyms")
+
+
+@click.command(cls=shared.Command, params=_OPTIONS)
+@click.argument("paths", nargs=-1, metavar="FILE…|DIR OUT", type=A_PATH)
 def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, **more: Any) -> int:
     """Write annotations in the format of another tool.
 

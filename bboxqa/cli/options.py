@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -34,18 +34,16 @@ A_PATH = click.Path(path_type=Path, readable=False)
 """A file or folder. Whether it can be read is found, and said, where it is read."""
 A_SEVERITY = click.Choice(("error", "warning", "info"))
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-_Decorator = Callable[[_Command], _Command]
-
 
 class Option(click.Option):
-    """An option of a group; a rare one is shown by --help-all alone.
+    """An option of a group, from what is typed, the group and the help; --help-all shows rare ones.
 
-    `parse` makes a value of what was typed, or raises ValueError with what was expected.
+    What is typed are names, and a word for the value. `to` is the name of the parameter where it
+    differs. `parse` makes a value of what was typed, or raises ValueError with what was expected.
     """
 
     def __init__(
-        self, *names: Any, group: str = OUT, rare: bool = False,
+        self, typed: str, group: str, text: str, to: str = "", *, rare: bool = False,
         parse: Callable[[Any], Any] | None = None, **more: Any,
     ) -> None:  # fmt: skip
         def parsed(_ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
@@ -54,7 +52,10 @@ class Option(click.Option):
             except ValueError as error:
                 raise click.UsageError(f"{self.opts[0]} {error}") from None
 
-        super().__init__(*names, callback=parse and parsed, **more)
+        words = typed.split(" ")
+        names = [word for word in words if word.startswith("-")]
+        more |= {"metavar": " ".join(words[len(names) :]) or None, "callback": parse and parsed}
+        super().__init__([*names, *filter(None, [to])], help=text, **more)
         self.group, self.rare = group, rare
 
 
@@ -63,21 +64,17 @@ class Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters and --help-all, which is shown where there are rare options."""
-
-        def show_all(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-            if value:
-                ctx.meta["bboxqa.help_all"] = True
-                click.echo(ctx.get_help(), color=ctx.color)
-                ctx.exit()
-
         params = super().get_params(ctx)
-        is_hidden = not any(getattr(each, "rare", False) for each in params)
         flags: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
-        flags |= {"hidden": is_hidden, "help": "Show all options and exit."}
-        return [*params, click.Option(["--help-all"], callback=show_all, **flags)]
+        flags["hidden"] = not any(getattr(each, "rare", False) for each in params)
+        return [*params, click.Option(["--help-all"], help="Show all options and exit.", **flags)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse what was typed, in which the options of this command may have earlier names."""
+        if "--help-all" in args:
+            ctx.meta["bboxqa.help_all"] = True
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
         own = {name for each in self.params for name in each.opts}
         known = {name: now for name, now in _EARLIER.items() if f"--{now}" in own}
         ctx.token_normalize_func = lambda typed: known.get(typed, typed)
@@ -105,25 +102,14 @@ class Command(click.Command):
             formatter.write_text(f"Exit code 0: done.{failed} 2: could not run. 130: interrupted.")
 
 
-def option(typed: str, group: str, text: str, to: str = "", **more: Any) -> _Decorator[Any]:
-    """Return an option from its name as it is typed, with what follows, its group and its help.
-
-    `to` is the name of the parameter where it differs; see `Option` and `click.option` for `more`.
-    """
-    words = typed.split(" ")
-    names = [word for word in words if word.startswith("-")]
-    more |= {"group": group, "metavar": " ".join(words[len(names) :]) or None, "help": text}
-    return click.option(*names, *filter(None, [to]), cls=Option, **more)
-
-
-FILES = click.argument("paths", nargs=-1, metavar="FILE…|DIR", type=A_PATH)
+FILES = click.Argument(["paths"], nargs=-1, metavar="FILE…|DIR", type=A_PATH)
 """The argument that takes any number of files."""
 
 
-def format_option(*choices: str) -> _Decorator[Any]:
+def format_option(*choices: str) -> Option:
     """Return the option of the output format: by default text."""
     text, kind = "What is printed; default text.", click.Choice(choices)
-    return option("--format", OUT, text, to="output_format", type=kind, default="text")
+    return Option("--format", OUT, text, to="output_format", type=kind, default="text")
 
 
 _REMOVED = {
@@ -199,168 +185,164 @@ def _all_thresholds(texts: Sequence[str]) -> tuple[float, ...]:
     return tuple(found)
 
 
-_SHARED: dict[str, _Decorator[Any]] = {
-    "annotator": option("--annotator NAME=FILE", READ,
+_SHARED = {
+    "annotator": Option("--annotator NAME=FILE", READ,
         "File or folder of one annotator; give at least one for each annotator.",
         to="named", multiple=True),
-    "annotator_key": option("--annotator-key KEY", READ,
+    "annotator_key": Option("--annotator-key KEY", READ,
         "Key on annotations that names the annotator."),
-    "attribution": option("--attribution NAME", READ,
+    "attribution": Option("--attribution NAME", READ,
         "How annotators are found: annotator-key, image-records or files; default the first that "
         "finds two annotators."),
-    "join": option("--join", READ,
+    "join": Option("--join", READ,
         "Join images of several files by the whole file_name (path, default), without folders "
         "(name), or also without suffix and Roboflow's .rf.HASH (stem); none keeps them apart.",
         type=click.Choice(("path", "name", "stem", "none"))),
-    "map": option("--map OLD=NEW", READ,
+    "map": Option("--map OLD=NEW", READ,
         "Rename a category, such as Cat=cat, or leave it out, such as shadow=. Can be given "
         "several times.", to="category_map", multiple=True, parse=_mapped),
-    "asked": option("--asked", READ,
+    "asked": Option("--asked", READ,
         "Who was asked about images that do not list it: those who annotated them (authors, "
         "default), or all annotators, so that who drew nothing missed the objects (all).",
         rare=True, type=click.Choice(("authors", "all"))),
-    "pattern": option("--pattern GLOB", READ,
+    "pattern": Option("--pattern GLOB", READ,
         "In a folder or an archive, read only files whose names match.", rare=True, to="filter"),
-    "from_format": option("--from FORMAT", READ,
+    "from_format": Option("--from FORMAT", READ,
         "The format to read of a folder or archive that holds several, such as coco.",
         rare=True, to="from_format"),
-    "image_size": option("--image-size WIDTHxHEIGHT|FILE", READ,
+    "image_size": Option("--image-size WIDTHxHEIGHT|FILE", READ,
         "The size of images of unknown size, in formats that need it: such as 1920x1080, or a "
         "table, annotations or the folder of images with the size of each.",
         rare=True, parse=_size),
-    "missing_txt": option("--missing-txt", READ,
+    "missing_txt": Option("--missing-txt", READ,
         "YOLO, VOC, LabelMe, DOTA: whether an image without a label file was annotated, and "
         "nothing found in it (asked), or not annotated (not-asked, default).",
         rare=True, type=click.Choice(("asked", "not-asked"))),
-    "voc_base": option("--voc-base", READ,
+    "voc_base": Option("--voc-base", READ,
         "Pascal VOC: the number of the first pixel in files that do not state it; default 1.",
         rare=True, type=click.Choice(("0", "1"))),
-    "rotated": option("--rotated FORM", READ,
+    "rotated": Option("--rotated FORM", READ,
         "COCO: what boxes of five numbers hold, such as cxcywh-ccw-degrees: cxcywh or xywh, cw "
         "or ccw (counter-clockwise), degrees or radians; without it, they are refused.", rare=True),
-    "columns": option("--columns WHAT=NAME,…", READ,
+    "columns": Option("--columns WHAT=NAME,…", READ,
         "Tables: what columns hold, such as image=file,annotator=who,x=left; by default found "
         "from their names (docs/formats.md). Label Studio: image=KEY of data.",
         rare=True, parse=_columns),
-    "box_format": option("--box-format FORM[-UNIT]", READ,
+    "box_format": Option("--box-format FORM[-UNIT]", READ,
         "Tables: whether a box is left, top, width and height (xywh), two corners (xyxy), or "
         "centre, width and height (cxcywh), and in which unit: xyxy-shares of the image or "
         "xyxy-pixels; by default inferred from names and numbers.",
         rare=True, type=click.Choice(_BOX_FORMATS)),
-    "mask": option("--mask KIND", READ,
+    "mask": Option("--mask KIND", READ,
         "Read pictures as masks: instances (each value an object), binary[:VALUE] (each file an "
         "object; VALUE 255), objects[:VALUE] (each file an object in the folder of its image) or "
         "classes (each region of a value an object of a class).", rare=True),
-    "checks": option("--checks/--no-checks", READ,
+    "checks": Option("--checks/--no-checks", READ,
         "Refuse files in which `bboxqa validate` finds boxes in another layout, many annotations "
         "twice or lists as names of annotators (default), or measure them as they are.",
         rare=True, default=None),
-    "similarity": option("--similarity NAME", COMPARE,
+    "similarity": Option("--similarity NAME", COMPARE,
         "How two annotations are compared: bbox (default), giou, centroid, obb (rotated boxes), "
         "polygon, mask, pixel, raster or keypoints."),
-    "iou": option("--iou NUMBER", COMPARE,
+    "iou": Option("--iou NUMBER", COMPARE,
         "Lowest similarity (IoU) of two annotations of one object; default 0.5. Agree and compare "
         "take several, and ranges: 0.5:0.95 is each 0.05 from 0.5 to 0.95, as in COCO's AP.",
         multiple=True, parse=_all_thresholds),
-    "threshold": option("--threshold NUMBER", COMPARE,
+    "threshold": Option("--threshold NUMBER", COMPARE,
         "The same for a similarity that is not IoU, such as centroid.", rare=True,
         multiple=True, parse=_all_thresholds),
-    "matcher": option("--matcher NAME", COMPARE,
+    "matcher": Option("--matcher NAME", COMPARE,
         "How annotations are grouped into objects: auto (default; hungarian where two annotate "
         "an image, greedy where more do), hungarian, greedy, average, complete, or recursive "
         "(depends on the order of annotators)."),
-    "category_lenient": option("--category-lenient", COMPARE,
+    "category_lenient": Option("--category-lenient", COMPARE,
         "Prefer pairs of equal category when matching.", rare=True, is_flag=True, default=None),
-    "missing": option("--missing NAME", COMPARE,
+    "missing": Option("--missing NAME", COMPARE,
         "A missing annotation counts as a category of its own (category, default) or not at all "
         "(ignore).", rare=True),
-    "empty_images": option("--empty-images NAME", COMPARE,
+    "empty_images": Option("--empty-images NAME", COMPARE,
         "Images without annotations count as agreement in the mean over images (agree, default), "
-        "as an object on which all agree as well (unit), or not at all (skip).",
-        rare=True),
-    "all_touched": option("--all-touched", COMPARE,
+        "as an object on which all agree as well (unit), or not at all (skip).", rare=True),
+    "all_touched": Option("--all-touched", COMPARE,
         "With --similarity raster: fill every pixel that a polygon touches.",
         rare=True, is_flag=True, default=None),
-    "sigmas": option("--sigmas NUMBERS", COMPARE,
+    "sigmas": Option("--sigmas NUMBERS", COMPARE,
         "With --similarity keypoints: how far key points scatter, as one number or one for each "
         "between commas, or estimated; default COCO's.", rare=True, parse=_sigmas),
-    "bootstrap": option("--bootstrap NUMBER", COMPARE,
+    "bootstrap": Option("--bootstrap NUMBER", COMPARE,
         "Replicates for confidence intervals, 40 to 100,000; default 1000, 0 for none.",
         rare=True, type=int),
-    "seed": option("--seed NUMBER", COMPARE,
+    "seed": Option("--seed NUMBER", COMPARE,
         "Seed of the replicates; default 0.", rare=True, type=int),
-    "interval": option("--interval", COMPARE,
+    "interval": Option("--interval", COMPARE,
         "How confidence intervals are computed; default percentile.",
         type=click.Choice(("percentile", "bca"))),
-    "config": option("--config FILE", COMPARE,
+    "config": Option("--config FILE", COMPARE,
         "Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, coco-segm, "
         "kalphacv, kalos, …); options on the command line replace them."),
-    "min_alpha": option("--min-alpha NUMBER", OUT,
+    "min_alpha": Option("--min-alpha NUMBER", OUT,
         "Exit with 1 if the pooled alpha is lower; images or projects below it are marked.",
         type=float),
-    "min_f1": option("--min-f1 NUMBER", OUT,
+    "min_f1": Option("--min-f1 NUMBER", OUT,
         "The same for F1 of all pairs of annotators: whether they drew the same objects.",
         type=float),
-    "quiet": option("-q --quiet", OUT, "Print the most important figures only.", is_flag=True),
-    "pseudonyms": option("--pseudonyms FILE", OUT,
+    "quiet": Option("-q --quiet", OUT, "Print the most important figures only.", is_flag=True),
+    "pseudonyms": Option("--pseudonyms FILE", OUT,
         "Call annotators by pseudonyms in all that is printed and written. They are kept in this "
         "file, the key, which only you can read; it must not lie in a folder that is written.",
         rare=True, type=A_PATH),
-    "images": option("--images DIR", OUT,
+    "images": Option("--images DIR", OUT,
         "Folder of image files, which a page shows behind the boxes. Can be given several times.",
         rare=True, multiple=True, type=A_PATH),
-    "split": option("--split", OUT,
+    "split": Option("--split", OUT,
         "Write the page as a folder: index.html, with style, script and images as files.",
         rare=True, is_flag=True),
-    "top": option("--top NUMBER", OUT,
+    "top": Option("--top NUMBER", OUT,
         "How many of the worst images a page shows; default 50, with --split 1000.",
         rare=True, type=click.IntRange(min=0)),
-    "raw_csv": option("--raw-csv", OUT,
+    "raw_csv": Option("--raw-csv", OUT,
         "Put no apostrophe before csv cells that spreadsheets would run as formulas. Control "
         "characters of names are escaped in either case.", rare=True, is_flag=True),
-    "written": option("-o --out FILE", OUT,
+    "written": Option("-o --out FILE", OUT,
         "Write to this file instead of printing.", to="output", type=A_PATH),
-    "session_key": option("--session-key KEY", READ,
+    "session_key": Option("--session-key KEY", READ,
         "Key on annotations or image records that names the session, where annotators annotated "
         "images in several: shows how far they agree with themselves. If each file is a session: "
         "file.", rare=True),
-    "time_key": option("--time-key KEY", READ,
+    "time_key": Option("--time-key KEY", READ,
         "Key on annotations that says when they were made, such as created_at: shows speed, "
         "drift and fatigue with --details.", rare=True),
-    "tracks": option("--tracks", READ,
+    "tracks": Option("--tracks", READ,
         "Read which boxes of a video show one object, such as track_id: shows with --details "
         "whether annotators follow the same objects (IDF1), and where they switch.",
         rare=True, is_flag=True),
-    "reference": option("--reference NAME|FILE", READ,
+    "reference": Option("--reference NAME|FILE", READ,
         "Compare each annotator with an expert: one of the annotators, who then has no part in "
         "alpha, or a COCO file with the right annotations of some or all images."),
-    "predictions": option("--predictions FILE", READ,
+    "predictions": Option("--predictions FILE", READ,
         "COCO results of a model, which counts as one more annotator: named after this file, and "
         "asked about all images. Ids of images and categories are those of the annotated files.",
         rare=True, type=A_PATH),
-    "score": option("--score NUMBER", READ,
+    "score": Option("--score NUMBER", READ,
         "Lowest score of results that count, in --predictions and in lists of results; default "
         "0.5.", rare=True, type=click.FloatRange(0, 1)),
-    "diagnose": option("--details --diagnose", OUT,
+    "diagnose": Option("--details --diagnose", OUT,
         "Print the tables behind the answer, and with --out write them as csv.",
         to="diagnose", is_flag=True),
-    "report": option("--report FILE", OUT,
+    "report": Option("--report FILE", OUT,
         "Write a page of html that shows the result to this file, or with --split to this folder.",
         type=A_PATH),
-    "out": option("-o --out DIR", OUT,
+    "out": Option("-o --out DIR", OUT,
         "Write the figures, tables and images to this folder: json and csv.",
         to="out", type=A_PATH),
-    "send_back": option("--send-back DIR", OUT,
+    "send_back": Option("--send-back DIR", OUT,
         "Write a file for each annotator with the objects to look at again, for the tool of --to; "
         "`bboxqa accept` takes over what they change.", type=A_PATH),
-    "to": option("--to FORMAT", OUT,
-        "Format of the files of --send-back, such as cvat, label-studio or coco.",
-        rare=True),
-    "force": option("--force", OUT,
-        "Replace existing files in --out.", rare=True, is_flag=True),
-    **{
-        name: click.option(f"--{name}", hidden=True, expose_value=False, cls=Option,
-                           parse=partial(_removed, instead))
+    "to": Option("--to FORMAT", OUT,
+        "Format of the files of --send-back, such as cvat, label-studio or coco.", rare=True),
+    "force": Option("--force", OUT, "Replace existing files in --out.", rare=True, is_flag=True),
+    **{ name: Option(f"--{name}", OUT, "", hidden=True, expose_value=False,
+                     parse=partial(_removed, instead))
         for name, instead in _REMOVED.items()
     },
 }  # fmt: skip
@@ -373,16 +355,9 @@ COMPARING = (
 """The options of `agree` that say how annotations are compared."""
 
 
-def options(*names: str | _Decorator[Any]) -> _Decorator[Any]:
-    """Return a decorator that adds options to a command: shared ones, by name, and others."""
-
-    def decorate(command: Any) -> Any:
-        # click shows options in the reverse order of decoration.
-        for name in reversed(names):
-            command = (_SHARED[name] if isinstance(name, str) else name)(command)
-        return command
-
-    return decorate
+def params(*found: str | click.Parameter) -> list[click.Parameter]:
+    """Return the parameters of a command: shared options, by name, and others."""
+    return [_SHARED[each] if isinstance(each, str) else each for each in found]
 
 
 def source_of(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:

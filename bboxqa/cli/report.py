@@ -7,20 +7,21 @@ import click
 
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
-from bboxqa.cli.options import A_PATH, OUT, READ, READING, option, options
+from bboxqa.cli.options import A_PATH, OUT, READ, READING, Option, params
 
-
-@click.command()
-@click.argument("run", metavar="RESULT", type=A_PATH)
-@options("images", "split", "top", "pseudonyms")
-@options(
-    option("-o --out FILE", OUT,
+_OF_PAGE = params(
+    "images", "split", "top", "pseudonyms",
+    Option("-o --out FILE", OUT,
         "Write the page to this file; default RESULT/report.html, and RESULT/report with --split.",
         type=A_PATH),
-    option("--force", OUT,
+    Option("--force", OUT,
         "Replace a file that is no page of bboxqa, or with --split an earlier folder of pages.",
         is_flag=True),
 )  # fmt: skip
+
+
+@click.command(params=_OF_PAGE)
+@click.argument("run", metavar="RESULT", type=A_PATH)
 def report(
     *,
     run: Path,
@@ -90,26 +91,25 @@ def _colours(by: str) -> str:
     )
 
 
-_OPTIONS = options(
-    option("--image NAME|ID", READ, "File name or id of the image to draw.", required=True),
-    option("--images DIR", OUT,
+_OPTIONS = params(
+    shared.FILES,
+    Option("--image NAME|ID", READ, "File name or id of the image to draw.", required=True),
+    Option("--images DIR", OUT,
         "Folder of the images; without it, annotations are drawn on a blank canvas. Can be given "
         "several times.", multiple=True, type=A_PATH),
-    option("--by [annotator|category|unit]", OUT,
+    Option("--by [annotator|category|unit]", OUT,
         "What colours stand for: annotator (default), category (default where the file names fewer "
         "than two annotators), or unit (what `agree` matches).", parse=_colours),
-    option("--side-by-side", OUT, "Draw a panel for each annotator.", is_flag=True),
+    Option("--side-by-side", OUT, "Draw a panel for each annotator.", is_flag=True),
     "similarity", "sigmas", "iou", "threshold", *READING, "config", "pseudonyms",
-    option("-o --out FILE", OUT,
+    Option("-o --out FILE", OUT,
         "PNG (300 dots per inch), SVG or PDF to write; default IMAGE_BY.png in this folder.",
         type=A_PATH),
-    option("--force", OUT, "Replace an existing file.", is_flag=True),
+    Option("--force", OUT, "Replace an existing file.", is_flag=True),
 )  # fmt: skip
 
 
-@click.command(cls=shared.Command)
-@shared.FILES
-@_OPTIONS
+@click.command(cls=shared.Command, params=_OPTIONS)
 def draw(
     *,
     paths: tuple[Path, ...],

@@ -10,29 +10,29 @@ import click
 from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
 from bboxqa.cli.console import refuse_options, show, show_notes, tracking
-from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, option, options
+from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, Option, params
 from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
 
-
-@click.command(cls=shared.Command)
-@click.argument("paths", nargs=-1, metavar="LABELS…|DIR", type=A_PATH)
-@options(
-    option("--predictions FILE|DIR", READ,
+_OF_AUDIT = params(
+    Option("--predictions FILE|DIR", READ,
         "The model: COCO results (ids are those of the labels), or a data set with scores, such "
         "as YOLO labels with a confidence, whose images and categories are joined by name. Several "
-        "annotators in it count as votes. Without it, geometry alone is looked at.",
-        type=A_PATH),
+        "annotators in it count as votes. Without it, geometry alone is looked at.", type=A_PATH),
     *READING, "config",
-    option("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
+    Option("--top NUMBER", OUT, "Keep this many of the most suspicious places.",
         type=click.IntRange(min=1)),
     "report", "images", "split", "out", "send_back", "to", "force", "raw_csv",
-    option("--folds NUMBER", OUT,
+    Option("--folds NUMBER", OUT,
         "Write lists of images to --out instead, to train a model on all but one and predict that "
         "one: a model repeats the errors of labels that it was trained on.", rare=True,
         type=click.IntRange(min=2)),
     shared.format_option(*AUDIT_VIEWS),
 )  # fmt: skip
+
+
+@click.command(cls=shared.Command, params=_OF_AUDIT)
+@click.argument("paths", nargs=-1, metavar="LABELS…|DIR", type=A_PATH)
 def audit(
     *,
     paths: tuple[Path, ...],
@@ -107,26 +107,27 @@ def audit(
     return 0
 
 
-@click.command(cls=shared.Command)
-@shared.FILES
-@options(
+_OF_CONSENSUS = params(
+    shared.FILES,
     "annotator", *READING, "similarity",
-    option("--quorum NUMBER", COMPARE,
+    Option("--quorum NUMBER", COMPARE,
         "Votes that keep an object, such as 3, or a share of those asked, such as 0.5; default 1 "
         "of 2, else a third, at least 2.", type=float),
-    option("--iou NUMBER", COMPARE,
+    Option("--iou NUMBER", COMPARE,
         "Least IoU of two boxes of one object; default 0.3.", type=float, default=0.3),
-    option("-o --out FILE", OUT,
+    Option("-o --out FILE", OUT,
         "The output; dropped.csv is written beside it, or FILE_dropped.csv beside another output.",
         type=A_PATH),
     "report", "images", "split", "top", "send_back",
-    option("--to FORMAT", OUT,
+    Option("--to FORMAT", OUT,
         "Format of the files of --send-back, such as cvat, label-studio or csv; without it, format "
         "of the output, as in `bboxqa convert`; default coco."),
-    option("--lossy", OUT, "Leave out what the format of --to cannot hold.",
-        is_flag=True),
+    Option("--lossy", OUT, "Leave out what the format of --to cannot hold.", is_flag=True),
     "force", "pseudonyms",
 )  # fmt: skip
+
+
+@click.command(cls=shared.Command, params=_OF_CONSENSUS)
 def consensus(
     *,
     paths: tuple[Path, ...],
@@ -202,21 +203,22 @@ def consensus(
 _MOST_SHOWN = 5
 
 
-@click.command(cls=shared.Command)
-@click.argument("original", metavar="ORIGINAL", type=A_PATH)
-@click.argument("reviewed", metavar="REVIEWED", type=A_PATH)
-@options(
-    option("-o --out FILE", OUT, "The file to write.",
-        type=A_PATH, required=True),
-    option("--sent DIR", OUT,
+_OF_ACCEPT = params(
+    Option("-o --out FILE", OUT, "The file to write.", type=A_PATH, required=True),
+    Option("--sent DIR", OUT,
         "The folder that was sent; by default sent.json is beside REVIEWED.", type=A_PATH),
-    option("--add-proposed", OUT,
+    Option("--add-proposed", OUT,
         "Add also the boxes that audit and consensus propose and that are as they were sent; "
         "otherwise they are not decided.", is_flag=True),
-    option("--force", OUT, "Replace FILE.", is_flag=True),
-    option("--pseudonyms FILE", OUT,
+    Option("--force", OUT, "Replace FILE.", is_flag=True),
+    Option("--pseudonyms FILE", OUT,
         "The key, if annotators had pseudonyms when objects were sent.", type=A_PATH),
 )  # fmt: skip
+
+
+@click.command(cls=shared.Command, params=_OF_ACCEPT)
+@click.argument("original", metavar="ORIGINAL", type=A_PATH)
+@click.argument("reviewed", metavar="REVIEWED", type=A_PATH)
 def accept(**given: Any) -> int:
     """Take over what annotators changed in a review.
 

@@ -8,39 +8,38 @@ import click
 
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
-from bboxqa.cli.options import A_PATH, OUT, READING, option, options
+from bboxqa.cli.options import A_PATH, OUT, READING, Option, params
 from bboxqa.core.text import count
 
 if TYPE_CHECKING:
     from bboxqa.pipelines.plan import ImagePlan
 
-_OPTIONS = options(
-    option("--truth FILE", OUT, "COCO file whose boxes are true; by default random ones are drawn.",
+_OPTIONS = params(
+    Option("--truth FILE", OUT, "COCO file whose boxes are true; by default random ones are drawn.",
         type=A_PATH),
-    option("--images NUMBER", OUT, "Images to draw; default 100.", type=int),
-    option("--objects NUMBER", OUT, "Objects per image, on average; default 5.", type=float),
-    option("--categories NUMBER|NAMES", OUT,
+    Option("--images NUMBER", OUT, "Images to draw; default 100.", type=int),
+    Option("--objects NUMBER", OUT, "Objects per image, on average; default 5.", type=float),
+    Option("--categories NUMBER|NAMES", OUT,
         'Categories; default 5. Names such as "cow,sheep" may have shares: "cow:99,sheep:1".'),
-    option("--overlap NUMBER", OUT,
+    Option("--overlap NUMBER", OUT,
         "Highest IoU of two objects in one image, where there is room; default 0.", type=float),
-    option("--annotators NUMBER|NAMES", OUT,
+    Option("--annotators NUMBER|NAMES", OUT,
         'Annotators; default 3: p01, p02 and p03. Or names such as "ann,bob".'),
-    option("--annotator ERRORS", OUT,
+    Option("--annotator ERRORS", OUT,
         'Errors of an annotator, as above; "*: …" is for all. Can be given several times.',
         to="errors", multiple=True),
-    option("--profiles FILE", OUT, "Errors of annotators in TOML, with a table for each.",
+    Option("--profiles FILE", OUT, "Errors of annotators in TOML, with a table for each.",
         type=A_PATH),
-    option("--per-image NUMBER", OUT,
+    Option("--per-image NUMBER", OUT,
         "Annotators of each image, drawn at random; default all.", type=int),
-    option("--seed NUMBER", OUT, "Seed; default 0.", type=int, default=0),
-    option("-o --out FILE", OUT, "File to write; default simulated.json. Its truth goes beside it.",
+    Option("--seed NUMBER", OUT, "Seed; default 0.", type=int, default=0),
+    Option("-o --out FILE", OUT, "File to write; default simulated.json. Its truth goes beside it.",
         type=A_PATH),
-    option("--force", OUT, "Replace existing files.", is_flag=True),
+    Option("--force", OUT, "Replace existing files.", is_flag=True),
 )  # fmt: skip
 
 
-@click.command(cls=shared.Command)
-@_OPTIONS
+@click.command(cls=shared.Command, params=_OPTIONS)
 def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
     """Simulate annotators with known errors.
 
@@ -88,15 +87,15 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
 _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
 
 
-@click.command(cls=shared.Command)
+_OF_EXAMPLE = params(
+    Option("-o --out DIR", OUT,
+        "Folder of the pictures, the data and the text; default bboxqa-example-NAME.", type=A_PATH),
+    Option("--force", OUT, "Replace existing files in --out.", is_flag=True),
+)  # fmt: skip
+
+
+@click.command(cls=shared.Command, params=_OF_EXAMPLE)
 @click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
-@option(
-    "-o --out DIR",
-    OUT,
-    "Folder of the pictures, the data and the text; default bboxqa-example-NAME.",
-    type=A_PATH,
-)
-@click.option("--force", is_flag=True, help="Replace existing files in --out.")
 def example(name: str, out: Path | None, force: bool) -> int:
     """Walk through a worked example, with pictures.
 
@@ -120,19 +119,17 @@ def example(name: str, out: Path | None, force: bool) -> int:
 _FEW = 50
 
 
-@click.command(cls=shared.Command)
-@shared.FILES
-@option(
-    "--target-width NUMBER",
-    OUT,
-    "Width of the 95 % confidence interval of alpha to reach, such as 0.05.",
-    required=True,
-    type=click.FloatRange(min=0.001, max=2),
-)
-@options("similarity", "sigmas", "iou", "threshold")
-@options("missing", "annotator", *READING, "bootstrap", "seed", "checks", "config", "pseudonyms")
-@shared.format_option("text", "json")
-@options("written")
+_OF_PLAN = params(
+    shared.FILES,
+    Option("--target-width NUMBER", OUT,
+        "Width of the 95 % confidence interval of alpha to reach, such as 0.05.", required=True,
+        type=click.FloatRange(min=0.001, max=2)),
+    "similarity", "sigmas", "iou", "threshold", "missing", "annotator", *READING, "bootstrap",
+    "seed", "checks", "config", "pseudonyms", shared.format_option("text", "json"), "written",
+)  # fmt: skip
+
+
+@click.command(cls=shared.Command, params=_OF_PLAN)
 def plan(
     *,
     paths: tuple[Path, ...],

@@ -8,39 +8,38 @@ import click
 
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
-from bboxqa.cli.options import A_PATH, COMPARE, READ, option, options
+from bboxqa.cli.options import A_PATH, COMPARE, READ, Option, params
 
-_OPTIONS = options(
-    option("--layout", READ,
+_OPTIONS = params(
+    Option("--layout", READ,
         "What a row is: one rating (long), one annotator (raters-x-units), one unit "
         "(units-x-raters), or one unit with the number of times each value was chosen (counts); "
         "default found from the header.",
         type=click.Choice(("long", "raters-x-units", "units-x-raters", "counts"))),
-    option("--unit COLUMN", READ, "Column of units, in long tables; default unit.",
-        default="unit"),
-    option("--annotator COLUMN", READ,
+    Option("--unit COLUMN", READ, "Column of units, in long tables; default unit.", default="unit"),
+    Option("--annotator COLUMN", READ,
         "Column of annotators, in long tables; default annotator.", default="annotator"),
-    option("--value COLUMN", READ, "Column of ratings, in long tables; default value.",
+    Option("--value COLUMN", READ, "Column of ratings, in long tables; default value.",
         default="value"),
-    option("--by COLUMN", READ, "Column of tasks, which are measured separately."),
-    option("--cluster COLUMN", READ,
+    Option("--by COLUMN", READ, "Column of tasks, which are measured separately."),
+    Option("--cluster COLUMN", READ,
         "Column of clusters that intervals draw, such as the image of a unit; default the units."),
-    option("--n-options COLUMN", READ,
+    Option("--n-options COLUMN", READ,
         "For tasks of choice: column with the number of objects to choose from."),
-    option("--coefficient NAME", COMPARE,
+    Option("--coefficient NAME", COMPARE,
         "Such as krippendorff_alpha, or all; default those that suit the table. Can be given "
         "several times.", to="coefficients", multiple=True),
-    option("--level", COMPARE,
+    Option("--level", COMPARE,
         "Level of measurement, for alpha; masi and jaccard compare sets of labels; default "
         "nominal.", default="nominal",
         type=click.Choice(("nominal", "ordinal", "interval", "ratio", "masi", "jaccard"))),
-    option("--weights", COMPARE,
+    Option("--weights", COMPARE,
         "Partial agreement of close values, for weighted coefficients; none with identity; default "
         "identity.", type=click.Choice(("identity", "linear", "quadratic")), default="identity"),
-    option("--annotators", COMPARE,
+    Option("--annotators", COMPARE,
         "Show which annotators answer alike instead: the share of equal answers, the cosine of "
         "numbers, and groups by k-means and by a tree.", is_flag=True),
-    option("--association COLUMN COLUMN", COMPARE,
+    Option("--association COLUMN COLUMN", COMPARE,
         "Show whether two columns go together instead: chi-square and Cramér's V.", nargs=2),
     "bootstrap", "seed", "interval",
     shared.format_option("text", "json", "csv"),
@@ -48,9 +47,8 @@ _OPTIONS = options(
 )  # fmt: skip
 
 
-@click.command(cls=shared.Command)
+@click.command(cls=shared.Command, params=_OPTIONS)
 @click.argument("table", metavar="TABLE", type=A_PATH)
-@_OPTIONS
 def stats(
     *, table: Path, output_format: str, output: Path | None, raw_csv: bool, **given: Any
 ) -> int:
@@ -120,20 +118,20 @@ def scale_label(name: str, value: float) -> str:
 _LONGEST_MS = 10**12
 
 
-_OF_SEGMENTS = options(
-    option("--unit", READ,
+_OF_SEGMENTS = params(
+    Option("--unit", READ,
         "Unit of times without a colon; auto decides by the names of columns and the numbers; "
         "default auto.", type=click.Choice(("auto", "ms", "s")), default="auto"),
-    option("--duration MS", READ,
+    Option("--duration MS", READ,
         "Length of the recordings in milliseconds; default up to the last segment.",
         to="duration_ms", type=click.IntRange(1, _LONGEST_MS)),
-    option("--resolution MS", COMPARE,
+    Option("--resolution MS", COMPARE,
         "Compare one point in time every so many milliseconds; default 1.",
         to="resolution_ms", type=click.IntRange(1, _LONGEST_MS), default=1),
-    option("--support", COMPARE,
+    Option("--support", COMPARE,
         "Compare all of the time, or only where somebody marked something; default all.",
         type=click.Choice(("all", "marked")), default="all"),
-    option("--overlaps", COMPARE,
+    Option("--overlaps", COMPARE,
         "Which of overlapping segments of one annotator counts; default refuse.",
         type=click.Choice(("refuse", "first", "last", "longest")), default="refuse"),
     "bootstrap", "seed", "interval",
@@ -142,9 +140,8 @@ _OF_SEGMENTS = options(
 )  # fmt: skip
 
 
-@click.command(cls=shared.Command)
+@click.command(cls=shared.Command, params=_OF_SEGMENTS)
 @click.argument("paths", nargs=-1, metavar="FILE…", type=A_PATH)
-@_OF_SEGMENTS
 def segments(
     *,
     paths: tuple[Path, ...],

@@ -14,7 +14,7 @@ import click
 
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
-from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, option, options
+from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, Option, params
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import clean, count
@@ -35,50 +35,49 @@ _SEVERITY = re.compile(r"^(\S+ )(error:|warning:|info:)(?= |$)")
 _LISTED = {"text": 10, "html": 100}
 
 
-_OPTIONS = options(
-    option("--images DIR", READ,
+_OPTIONS = params(
+    Option("--images DIR", READ,
         "Folder of the images, or a folder above them and the file: they are opened and compared "
         "with the file. Can be given several times.", multiple=True, type=A_PATH),
-    option("--ground-truth FILE", READ, "The COCO file that results belong to.", rare=True,
+    Option("--ground-truth FILE", READ, "The COCO file that results belong to.", rare=True,
         type=A_PATH),
     *shared.SOURCE_OPTIONS, "memory",
-    option("--select CODES", COMPARE, "Only these rules, such as P,R0; default all."),
-    option("--ignore CODES", COMPARE, "Not these rules, such as I007."),
-    option("--per-file-ignores GLOB:CODES", COMPARE,
+    Option("--select CODES", COMPARE, "Only these rules, such as P,R0; default all."),
+    Option("--ignore CODES", COMPARE, "Not these rules, such as I007."),
+    Option("--per-file-ignores GLOB:CODES", COMPARE,
         "Not these rules in files whose names match. Can be given several times.", rare=True,
         multiple=True),
-    option("--fail-on", COMPARE,
+    Option("--fail-on", COMPARE,
         "Exit with 1 if findings have this severity or a higher one; default error.",
         type=shared.A_SEVERITY),
-    option("--min-severity", COMPARE,
+    Option("--min-severity", COMPARE,
         "List findings of this severity or a higher one; default info.", rare=True,
         type=shared.A_SEVERITY),
-    option("--baseline FILE", COMPARE, "Report only findings that are not in this file.",
+    Option("--baseline FILE", COMPARE, "Report only findings that are not in this file.",
         type=A_PATH),
-    option("--write-baseline FILE", COMPARE,
+    Option("--write-baseline FILE", COMPARE,
         "Write all findings to this file as known, and exit with 0.", type=A_PATH),
-    option("--config FILE", COMPARE,
+    Option("--config FILE", COMPARE,
         "Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the nearest "
         "pyproject.toml. Options on the command line replace them."),
-    option("--fix", OUT, "Write NAME.fixed.json with the fixes that lose no information.",
+    Option("--fix", OUT, "Write NAME.fixed.json with the fixes that lose no information.",
         is_flag=True),
-    option("--diff", OUT, "Print what --fix would change, and write nothing.", is_flag=True),
-    option("--in-place", OUT, "With --fix: change the file itself, and keep NAME.json.bak.",
+    Option("--diff", OUT, "Print what --fix would change, and write nothing.", is_flag=True),
+    Option("--in-place", OUT, "With --fix: change the file itself, and keep NAME.json.bak.",
         is_flag=True),
-    option("--unsafe-fixes", OUT,
+    Option("--unsafe-fixes", OUT,
         "With --fix or --diff: also fixes that may lose or guess information.", is_flag=True),
-    option("--force", OUT,
+    Option("--force", OUT,
         "Replace an existing NAME.fixed.json, and with --split a folder of pages.", rare=True,
         is_flag=True),
-    option("--max-findings N", OUT,
+    Option("--max-findings N", OUT,
         "List at most N findings for each rule and file, 0 for all; default 10 as text, 100 as "
         "html, otherwise all.", rare=True, type=click.IntRange(min=0)),
-    option("--show-consequences", OUT, "Also list what follows from other findings.", rare=True,
+    Option("--show-consequences", OUT, "Also list what follows from other findings.", rare=True,
         is_flag=True),
-    option("-v --verbose", OUT, "Print all listed findings and excerpts.", rare=True,
-        is_flag=True),
-    option("--exit-zero", OUT, "Exit with 0 whatever is found.", rare=True, is_flag=True),
-    option("--statistics", OUT, "Print the number of findings of each rule.", is_flag=True),
+    Option("-v --verbose", OUT, "Print all listed findings and excerpts.", rare=True, is_flag=True),
+    Option("--exit-zero", OUT, "Exit with 0 whatever is found.", rare=True, is_flag=True),
+    Option("--statistics", OUT, "Print the number of findings of each rule.", is_flag=True),
     "quiet",
     shared.format_option(*FINDING_VIEWS),
     "written", "report", "split", "top",
@@ -86,9 +85,8 @@ _OPTIONS = options(
 )  # fmt: skip
 
 
-@click.command(cls=shared.Command)
+@click.command(cls=shared.Command, params=_OPTIONS)
 @click.argument("paths", nargs=-1, metavar="PATH…", type=A_PATH)
-@_OPTIONS
 def validate(*, paths: tuple[Path, ...], **values: Any) -> int:
     """Find what is wrong with files of annotations.
 
@@ -279,7 +277,8 @@ def _check_options(paths: tuple[Path, ...], given: Any) -> None:
         (given.quiet and given.verbose, "give either --quiet or --verbose"),
         ((given.quiet or given.verbose) and (given.statistics or not is_text),
          "--quiet and --verbose are about text; leave out --statistics and --format"),
-        (given.statistics and not is_text, "--statistics is a table of its own; leave out --format"),
+        (given.statistics and not is_text,
+         "--statistics is a table of its own; leave out --format"),
         (given.diff and (given.statistics or given.output or not is_text),
          "--diff prints only changes; leave out --statistics, --out and --format"),
     )  # fmt: skip
