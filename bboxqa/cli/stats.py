@@ -87,8 +87,9 @@ def stats(
         found = [similar_annotators(of, task=task, seed=seed) for task, of in read().items()]
         views = [shown.similar_csv, shown.similar_json, shown.similar_lines]
     else:
+        from bboxqa.agreement.intervals import totals
         from bboxqa.agreement.registry import named_coefficients
-        from bboxqa.stats import measure, totals
+        from bboxqa.pipelines.ratings import measure
 
         named_coefficients(given["coefficients"], "--coefficient")
         of_measure = ("level", "weights", "bootstrap", "seed", "interval")
