@@ -4,7 +4,7 @@ import heapq
 from functools import partial
 from itertools import pairwise
 from math import nan
-from typing import Literal
+from typing import Literal, NoReturn
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, sum_by
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean
+from bboxqa.core.text import clean, count
 from bboxqa.model.labels import number_of
 from bboxqa.model.ratings import Ratings, Segments, describe
 from bboxqa.model.units import Cell, ReliabilityData
@@ -196,10 +196,12 @@ def sweep(
             [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
             "Leave those segments out, or rename the label.",
         )
-    line = _on_one_line(segments, tier)
-    if overlaps == "refuse":
-        _refuse_overlaps(segments, line)
-    else:
+    line, notes = _on_one_line(segments, tier), tuple[str, ...]()
+    earlier, later = overlapping(line.annotator, line.start, line.end)
+    if len(later) and overlaps == "refuse":
+        _refuse_overlaps(segments, line.segment[earlier].tolist(), line.segment[later].tolist())
+    elif len(later):
+        notes = (f"{count(len(later), 'overlap')} resolved: the {overlaps} segment counts",)
         piece, start, end = without_overlaps(line.annotator, line.start, line.end, overlaps)
         annotator, label = line.annotator[piece], line.label[piece]
         line = replace(line, annotator=annotator, start=start, end=end, label=label)
@@ -217,7 +219,8 @@ def sweep(
     keep = weight > 0
     if support == "marked":
         keep &= (asked & (said >= 0)).any(axis=1)
-    return _ratings(segments, said[keep], asked[keep], weight[keep], recording[keep])
+    found = _ratings(segments, said[keep], asked[keep], weight[keep], recording[keep])
+    return replace(found, notes=notes)
 
 
 def _said(line: _Line, begin: IndexArray, n_annotators: int) -> IntArray:
@@ -232,18 +235,16 @@ def _said(line: _Line, begin: IndexArray, n_annotators: int) -> IntArray:
     return said
 
 
-def _refuse_overlaps(segments: Segments, line: _Line) -> None:
-    earlier, later = overlapping(line.annotator, line.start, line.end)
+def _refuse_overlaps(segments: Segments, earlier: list[int], later: list[int]) -> NoReturn:
     problems = []
-    for pair in zip(line.segment[earlier].tolist(), line.segment[later].tolist(), strict=True):
+    for pair in zip(earlier, later, strict=True):
         (where, first), (other, second) = (describe(segments, place) for place in pair)
         annotator = clean(segments.annotator_names[segments.annotator[pair[0]]])
         problems.append(
             f"{other}: {second} overlaps {first} ({where}); "
             f"expected one segment of {annotator} at a time"
         )
-    if problems:
-        raise DatasetError(problems, _ADVICE)
+    raise DatasetError(problems, _ADVICE)
 
 
 def _on_one_line(segments: Segments, tier: str | None) -> _Line:
@@ -272,19 +273,6 @@ def _on_one_line(segments: Segments, tier: str | None) -> _Line:
         end=offset + segments.end[segment],
         label=segments.label[segment],
     )
-
-
-def overlapping_segments(
-    segments: Segments, tier: str | None = None
-) -> tuple[IndexArray, IndexArray]:
-    """Return the indices of segments that overlap an earlier one of their annotator and tier.
-
-    Each that starts before an earlier one has ended appears once as `later`, with the one that
-    reaches furthest.
-    """
-    line = _on_one_line(segments, tier)
-    earlier, later = overlapping(line.annotator, line.start, line.end)
-    return line.segment[earlier], line.segment[later]
 
 
 def _ratings(

@@ -8,10 +8,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.consistency import CRONBACH_WARNING, cronbach_of_points
-from bboxqa.agreement.over_time import Overlaps, label_agreement, overlapping_segments, sweep
+from bboxqa.agreement.over_time import Overlaps, label_agreement, sweep
 from bboxqa.core.arrays import Progress
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import count
 from bboxqa.model.ratings import LabelAgreement, Segments, TaskEstimates
 from bboxqa.pipelines.ratings import estimates_of, measure, missing_intervals
 
@@ -72,8 +71,6 @@ def measure_segments(
         ratings = sweep(
             segments, tier, resolution_ms=resolution_ms, support=support, overlaps=overlaps
         )
-        n_resolved = 0 if overlaps == "refuse" else len(overlapping_segments(segments, tier)[0])
-        note = f"{count(n_resolved, 'overlap')} resolved: the {overlaps} segment counts"
         tier_name = ALL_TIERS if tier is None else tier
         estimates = measure(ratings, COEFFICIENTS, task=tier_name, progress=progress, **resampling)
         shares = dict(zip(ratings.value_names, label_agreement(ratings), strict=True))
@@ -88,8 +85,8 @@ def measure_segments(
                 times = (int(both.sum()), int(either.sum()), int(np.count_nonzero(either)))
             labels.append(LabelAgreement(label, estimated[f"label {label}"], *times))
         missing = missing_intervals(estimated, "cluster") if bootstrap else ()
-        own_notes = *dict.fromkeys((*estimates.notes, *missing)), _POINTS, CRONBACH_WARNING
-        notes = STRETCHES, *segments.notes, *own_notes, *[note] * bool(n_resolved)
+        own_notes = dict.fromkeys((*estimates.notes[len(ratings.notes) :], *missing))
+        notes = STRETCHES, *segments.notes, *own_notes, _POINTS, CRONBACH_WARNING, *ratings.notes
         cronbach = {"cronbach_alpha": estimated["cronbach_alpha"]}
         coefficients = {**estimates.coefficients, **cronbach}
         estimates = replace(estimates, coefficients=coefficients, notes=notes)
