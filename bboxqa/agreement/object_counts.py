@@ -252,25 +252,17 @@ def join_objects(parts: Sequence[ObjectCounts]) -> ObjectCounts:
 class PairCounts(FrozenArrays, frozen=True, eq=False):
     """The sums of which alphas of pairs of annotators are functions; sums of parts add up.
 
-    Attributes
-    ----------
-    unit_pair, agreeing_pair : (P,) and (Q,) int64
-        Pairs, as ``first * n_annotators + second``, sorted.
-    n_units, n_agreeing : (P,) and (Q,) int64
-        Units on which the pair was compared, and on which they agree.
-    pair_value : (R,) int64
-        A pair and a value, as ``pair * n_values + value``, sorted.
-    n_given : (R,) int64
-        How often either of the pair gave the value in these units.
-    n_annotators, n_values : int
+    Keys are sorted. A pair is ``first * n_annotators + second``.
     """
 
     unit_pair: IndexArray
     n_units: IndexArray
     agreeing_pair: IndexArray
     n_agreeing: IndexArray
+    """(P,) and (Q,). Pairs, with the units on which they were compared, and on which they agree."""
     pair_value: IndexArray
     n_given: IndexArray
+    """(R,). ``pair * n_values + value``, and how often either gave the value in these units."""
     n_annotators: int
     n_values: int
 

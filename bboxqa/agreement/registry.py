@@ -184,13 +184,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 def coefficient(name: str) -> Coefficient:
-    """Return the coefficient of a name.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such coefficient.
-    """
+    """Return the coefficient of a name, or raise ConfigError if there is none."""
     return lookup("coefficient", COEFFICIENTS, name)
 
 
@@ -210,10 +204,7 @@ def default_coefficients(inputs: CoefficientInputs) -> tuple[str, ...]:
 def named_coefficients(names: Sequence[str], what: str = "coefficient") -> tuple[str, ...]:
     """Return the names of coefficients in the order of the registry, ``"all"`` spelled out.
 
-    Raises
-    ------
-    ConfigError
-        If a name is not known.
+    Raises ConfigError if a name is not known.
     """
     known = (*COEFFICIENTS, "all")
     for name in names:
@@ -245,8 +236,7 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 def _scale(name: str, source: str, *steps: tuple[str, float, bool]) -> Scale:
-    bins = tuple(Bin(word, lower, includes_lower=includes) for word, lower, includes in steps)
-    return Scale(name, bins, source)
+    return Scale(name, tuple(Bin(*step) for step in steps), source)
 
 
 # Landis and Koch: doi:10.2307/2529310.

@@ -44,46 +44,32 @@ class Ratings(FrozenArrays, frozen=True, eq=False):
 
 
 class Segments(FrozenArrays, frozen=True, eq=False):
-    """N labelled intervals, in the order of the files.
-
-    Attributes
-    ----------
-    recording, annotator, tier, label : (N,) int32
-        Indices into the tables of names.
-    start, end : (N,) int64
-        Milliseconds from the beginning of the recording; the end is exclusive.
-    recording_names, annotator_names, tier_names, label_names : tuple of str
-        A tier is a category of annotation, such as "posture" or "speech".
-    duration : (R,) int64
-        The length of each recording in milliseconds.
-    asked : (R, A) bool
-        Which annotators annotated which recordings: the whole recording, in every tier.
-    file : (N,) int32
-        An index into `sources`.
-    line : (N,) int64
-        Line of the segment in its file, counted from 1.
-    sources : tuple of Source
-        The files that were read; empty for segments from elsewhere.
-    notes : tuple of str
-        Remarks on the data for readers of a result.
-    """
+    """N labelled intervals, in the order of the files."""
 
     recording: IntArray
     annotator: IntArray
     tier: IntArray
+    """(N,) int32, as `label`. Indices into the names; a tier is a category of annotation, such as
+    "posture" or "speech"."""
     start: IndexArray
     end: IndexArray
+    """(N,) int64. Milliseconds from the beginning of the recording; the end is exclusive."""
     label: IntArray
     recording_names: tuple[str, ...]
     annotator_names: tuple[str, ...]
     tier_names: tuple[str, ...]
     label_names: tuple[str, ...]
     duration: IndexArray
+    """(R,) int64. The length of each recording in milliseconds."""
     asked: BoolArray
+    """(R, A) bool. Which annotators annotated which recordings, whole and in every tier."""
     file: IntArray | None = None
     line: IndexArray | None = None
+    """(N,). The file, as an index into `sources`, and the line in it, from 1."""
     sources: tuple[Source, ...] = ()
+    """The files that were read; empty for segments from elsewhere."""
     notes: tuple[str, ...] = ()
+    """Remarks on the data for readers of a result."""
 
     def __len__(self) -> int:
         return len(self.start)

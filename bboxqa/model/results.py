@@ -26,17 +26,6 @@ NONE: Interval = (nan, nan)
 class Figure(msgspec.Struct, frozen=True):
     """A number that is shown: text and page render the same list of figures.
 
-    Attributes
-    ----------
-    name : str
-        What it is called, such as "Existence".
-    value : float
-        NaN where undefined or without meaning.
-    interval : tuple of float
-        The bounds of its 95 % interval; NaN where there is none.
-    reason : str
-        What it means, or why there is none; "" where there is nothing to say.
-
     Examples
     --------
     >>> Figure("f1", 0.5, (0.25, 0.75)).is_known, Figure("alpha", reason="one category").is_known
@@ -44,9 +33,13 @@ class Figure(msgspec.Struct, frozen=True):
     """
 
     name: str
+    """What it is called, such as "Existence"."""
     value: float = nan
+    """NaN where undefined or without meaning."""
     interval: Interval = NONE
+    """Its 95 % interval; NaN where there is none."""
     reason: str = ""
+    """What it means, or why there is none; "" where there is nothing to say."""
 
     @property
     def is_known(self) -> bool:
