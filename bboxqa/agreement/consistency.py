@@ -66,26 +66,13 @@ def centred_columns(table: FloatArray) -> FloatArray:
     return centred
 
 
-def cronbach_sums(scores: NDArray[Any]) -> FloatArray:
+def cronbach_sums(table: FloatArray) -> FloatArray:
     """Return the sums by unit of which Cronbach's alpha is a function, (J + 3, N).
 
     Rows are 1, the square of the unit's total, the sum of its squares, and its J scores, all from
     scores minus the column means. Columns may be added with any weights, as a bootstrap does; see
-    `cronbach_of_sums`. Scores are (N, J): N units (subjects) by J annotators (items). Raises
-    DatasetError if they are not a table of numbers, or some are missing.
+    `cronbach_of_sums`. No score is missing; there is at least one unit.
     """
-    table = _table(scores)
-    missing = np.argwhere(np.isnan(table)).tolist()
-    if missing:
-        raise DatasetError(
-            [
-                f"scores: row {row}, column {column}: score is missing; expected a number"
-                for row, column in missing
-            ],
-            "Leave out units that not everybody rated.",
-        )
-    if not len(table):
-        return np.zeros((table.shape[1] + 3, 0))
     centred = centred_columns(table)
     own = (np.ones(len(table)), centred.sum(1) ** 2, (centred**2).sum(1))
     return np.concatenate([np.stack(own), centred.T])
