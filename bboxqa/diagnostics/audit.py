@@ -17,7 +17,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
-from bboxqa.matching.linkage import greedy
+from bboxqa.matching.linkage import linked
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.table import Table
 from bboxqa.model.units import CandidatePairs
@@ -197,7 +197,7 @@ def _matched(of: Annotations, pairs: CandidatePairs, admissible: BoolArray) -> I
     """Return the pair of each annotation if pairs are taken by falling weight, (N,), or -1."""
     found, kept = np.full(len(of), -1), np.flatnonzero(admissible)
     some = pairs.take(kept)
-    first = greedy(of, some, 1 + (some.similarity * 2.0**40).astype(np.int64))
+    first = linked(of, some, 1 + (some.similarity * 2.0**40).astype(np.int64))
     taken = first[some.left] == first[some.right]
     found[some.left[taken]] = found[some.right[taken]] = kept[taken]
     return found

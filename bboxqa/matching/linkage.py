@@ -115,27 +115,24 @@ def components(annotations: Annotations, pairs: CandidatePairs) -> tuple[IndexAr
     return home, np.isin(home, home[order[1:][twice]])
 
 
-def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Join annotations pair by pair in descending weight, unless an annotator would appear twice.
+def linked(
+    annotations: Annotations,
+    pairs: CandidatePairs,
+    weight: IndexArray,
+    linkage: Linkage = "greedy",
+) -> IndexArray:
+    """Return the first annotation of each annotation's unit, (N,), of several annotators.
 
-    This is single linkage: the similarity of two units is that of their most similar pair. The
-    result does not depend on the order of the annotators. Equal annotations are joined first; other
-    ties are broken by x, y, width and height of the boxes, then by other shapes and categories (see
-    `bboxqa.matching.linkage`).
-    """
-    return _linked(annotations, pairs, weight, "greedy")
+    Units are joined pair by pair, unless an annotator would appear twice: in descending weight
+    ("greedy"), where the similarity of two units is that of their most similar pair; or again and
+    again the two with the highest mean weight of their pairs [1]_, of which those below the
+    threshold count as 0 ("average"); or the two whose least similar pair has the highest weight,
+    so that all pairs of a unit reach the threshold ("complete").
 
-
-def average(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Repeatedly join the two units with the highest mean weight of their pairs [1]_.
-
-    Pairs of annotations below the threshold count as 0. Units are joined as long as one of their
-    pairs reaches the threshold and no annotator would appear twice. The result does not depend on
-    the order of the annotators: equal annotations are joined first, and ties are broken as in
-    `greedy`.
-
-    Two units that are nearest to each other are found along chains of nearest neighbours, which is
-    equivalent to joining the nearest two of all units [2]_.
+    The result does not depend on the order of the annotators: equal annotations are joined first,
+    and other ties are broken as `drawn_ranks` says. But for "greedy", two units that are nearest to
+    each other are found along chains of nearest neighbours, which is equivalent to joining the
+    nearest two of all units [2]_.
 
     References
     ----------
@@ -144,21 +141,6 @@ def average(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray)
     .. [2] Müllner, D. (2011). Modern Hierarchical, Agglomerative Clustering Algorithms.
        arXiv:1109.2378
     """
-    return _linked(annotations, pairs, weight, "average")
-
-
-def complete(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Repeatedly join the two units whose least similar pair has the highest weight.
-
-    All pairs of annotations in a unit reach the threshold. Otherwise, it is the same as `average`.
-    """
-    return _linked(annotations, pairs, weight, "complete")
-
-
-def _linked(
-    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray, linkage: Linkage
-) -> IndexArray:
-    """Return the first annotation of each annotation's unit, (N,)."""
     if len(pairs) == 0:
         return np.arange(len(annotations))
     first, hard = components(annotations, pairs)

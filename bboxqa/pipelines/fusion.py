@@ -136,7 +136,7 @@ def consensus_of(
     """Return the objects of votes, by their boxes and medians, and the object of each vote, (V,).
 
     Pairs of boxes of two annotators with an IoU of at least `link` are joined, highest first, where
-    no annotator is in both objects (greedy matching, see `bboxqa.matching.linkage.greedy`).
+    no annotator is in both objects (greedy matching, see `bboxqa.matching.linkage.linked`).
     """
     data, of = votes.data, votes.data.annotations
     pairs, _ = candidate_pairs(data, similarity, link)
