@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bboxqa.core.arrays import AnyPath, Progress, overlapping_boxes, remembered
+from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import in_python, in_python_words
-from bboxqa.geometry.boxes import corners
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table, html_table
-from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.counting import ImagePart, too_crowded
 from bboxqa.report.agreement_summary import figures_at, summary
 
 if TYPE_CHECKING:
@@ -178,42 +177,3 @@ def why_slow(images: ImagePart) -> str:
         drawn = "outlines" if has_outlines else "annotations"
         return f"with {n:,} {drawn} it takes longer than the figures"
     return too_crowded(images)
-
-
-# Pairs that are diagnosed in a few seconds, and further ones for each annotation: in real data,
-# few annotations overlap as many others.
-_PAIRS = 1 << 18
-_OF_ANNOTATION = 25
-
-
-@remembered
-def too_crowded(images: ImagePart) -> str:
-    """Return in which image too many pairs of annotations overlap; "" if it is nowhere.
-
-    A diagnosis compares all pairs of annotations of an image whose boxes overlap, also those of one
-    annotator. A quarter of a million pairs, and 25 for each annotation, are allowed.
-    """
-    data, of = images.data, images.data.annotations
-    n_drawn = np.bincount(of.image, minlength=len(data.image_names))
-    most = _PAIRS + _OF_ANNOTATION * len(of)
-    # Images of few annotations cannot have more pairs than the allowance per annotation.
-    large = n_drawn > 2 * _OF_ANNOTATION
-    if (np.where(large, n_drawn * (n_drawn - 1) // 2, 0)).sum() <= most:
-        return ""
-    some = of.take(np.flatnonzero(large[of.image]))
-    image, edges = some.image.astype(np.int64), corners(some.bbox)
-    if some.keypoints is not None:
-        extent = corners(some.keypoints.extent())
-        low, high = np.fmin(edges[:, :2], extent[:, :2]), np.fmax(edges[:, 2:], extent[:, 2:])
-        edges = np.concatenate([low, high], axis=1)
-    n_pairs = np.zeros(len(n_drawn), np.int64)
-    for one, other in overlapping_boxes(image, edges, image, edges):
-        n_pairs += np.bincount(image[one[one < other]], minlength=len(n_pairs))
-        if n_pairs.sum() > most:
-            worst = int(n_pairs.argmax())
-            return (
-                f"image {data.image_names[worst]!r}: too many of its {n_drawn[worst]:,} "
-                "annotations overlap: a diagnosis compares all pairs of them, which takes minutes; "
-                f"expected {most:,} pairs in all images at most"
-            )
-    return ""

@@ -211,7 +211,7 @@ def data():
 
 def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
     assert not agree_with(data, AgreeSettings(bootstrap=0)).why_slow
-    monkeypatch.setattr(agreement_result, "_PAIRS", -180 * agreement_result._OF_ANNOTATION)
+    monkeypatch.setattr(counting, "_PAIRS", -180 * counting._OF_ANNOTATION)
     result = agree_with(data, AgreeSettings(bootstrap=0))
     assert re.match("image 'image 0000': too many of its 60 annotations", result.why_slow)
     with pytest.raises(DatasetError, match="image 'image 0000'"):

@@ -20,8 +20,7 @@ from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.rotated_boxes import ROUNDED_PX
-from bboxqa.pipelines.agreement_result import too_crowded
-from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.counting import ImagePart, too_crowded
 from bboxqa.pipelines.diagnosis import disagreements
 from bboxqa.pipelines.diagnosis.findings import (
     ADVICE,
