@@ -230,6 +230,43 @@ def alpha_text(data: ReliabilityData) -> str:
     return "\n".join([*lines, hang("alpha = ", shown)])
 
 
+# The titles and explanations of the steps from the boxes of an image to alpha.
+_STEPS = {
+    "1. The boxes":
+     "Every annotator was shown the same image and drew a box around each object. x and y are the "
+     "left and the upper edge; all lengths are in pixels.",
+    "2. How much do the boxes overlap?":
+     "The IoU of two boxes is the area that they share, divided by the area that they cover "
+     "together: 1 for the same box, 0 for boxes apart. A pair that reaches {threshold:g} (marked "
+     "*) may show the same object; categories play no part in this. Rows are the boxes of the "
+     "first annotator, columns those of the second.",
+    "3. Two annotators at a time: Hungarian matching":
+     "Of the marked pairs, those are chosen whose IoUs have the greatest sum while no box is in "
+     "two pairs. A box in no pair has no counterpart with that annotator.",
+    "4. All annotators: recursive matching":
+     "Each box of {names[0]} opens a unit: one object, as far as the annotators agree that it is "
+     "one. {names[1]} is matched to {names[0]} as above and joins those units; boxes without a "
+     "counterpart open units of their own. {names[2]} is matched to {names[0]} first; the boxes "
+     "that are left are matched to those of {names[1]} in units that {names[2]} is not in yet. A "
+     "hyphen marks who did not draw the object.",
+    "5. The reliability data":
+     "Each box is replaced by its category. Where an annotator did not draw the object, the value "
+     'is "missing", which counts as a category of its own, so that a missed object lowers the '
+     "agreement.",
+    "6. The coincidence matrix":
+     "Within a unit of m values, each value is paired with each of the others, and each pair "
+     "counts 1/(m-1), so that every value counts once. Pairs of equal values stand on the "
+     "diagonal, disagreements beside it.",
+    "7. Krippendorff's alpha":
+     "D_o is the share of pairs that disagree, D_e the share that would if the same values were "
+     "dealt out by chance. alpha is 1 for full agreement, 0 for agreement no better than chance, "
+     "and negative for less than that. All digits are kept in computing; four are shown.",
+}  # fmt: skip
+
+_Shown = tuple[str, Sequence[Check]]
+"""The table of a step, and the values that are compared with expected ones."""
+
+
 def walk_image(name: str, expected: Mapping[str, Any]) -> Walk:
     """Walk through an example image."""
     own = expected["images"][name]
@@ -245,6 +282,11 @@ def walk_image(name: str, expected: Mapping[str, Any]) -> Walk:
         float(own["iou_threshold"]), tuple(combinations(range(len(data.annotator_names)), 2)),
     )  # fmt: skip
     units = match_boxes(data, "recursive", scene.threshold)
+    shown = (
+        (_box_table(data), ()), _overlaps(scene), _pairs(scene), *_units(scene, units),
+        *_coincidences_and_alpha(scene, units),
+    )  # fmt: skip
+    said = {"threshold": scene.threshold, "names": data.annotator_names}
     return Walk(
         name=name,
         introduction=(
@@ -252,17 +294,14 @@ def walk_image(name: str, expected: Mapping[str, Any]) -> Walk:
             "there is, where it is and what it is called? (bboxqa agree does all of the following "
             "at once.)"
         ),
-        steps=(
-            _boxes_step(data),
-            _iou_step(scene),
-            _hungarian_step(scene),
-            *_units_steps(scene, units),
-            *_alpha_steps(scene, units),
+        steps=tuple(
+            Step(title, explanation.format(**said), body, tuple(checks))
+            for (title, explanation), (body, checks) in zip(_STEPS.items(), shown, strict=True)
         ),
     )
 
 
-def _boxes_step(data: Dataset) -> Step:
+def _box_table(data: Dataset) -> str:
     of = data.annotations
     said = ([names[code] for code in codes.tolist()] for names, codes in (
         (data.annotator_names, of.annotator), (data.category_names, of.category)))  # fmt: skip
@@ -270,18 +309,10 @@ def _boxes_step(data: Dataset) -> Step:
         [str(number), annotator, category, *map(short, bbox)]
         for number, annotator, category, bbox in zip(of.id, *said, of.bbox.tolist(), strict=True)
     ]
-    header = ["id", "annotator", "category", "x", "y", "width", "height"]
-    return Step(
-        title="1. The boxes",
-        explanation=(
-            "Every annotator was shown the same image and drew a box around each object. x and y "
-            "are the left and the upper edge; all lengths are in pixels."
-        ),
-        body=table(header, rows, left=[1, 2]),
-    )
+    return table(["id", "annotator", "category", "x", "y", "width", "height"], rows, left=[1, 2])
 
 
-def _iou_step(scene: _Scene) -> Step:
+def _overlaps(scene: _Scene) -> _Shown:
     def cell(iou: float) -> str:
         if iou == 0:
             return "0 "
@@ -302,20 +333,10 @@ def _iou_step(scene: _Scene) -> Step:
         one, other = pair.split("-")
         computed = scene.iou_of(int(one), int(other))
         checks.append(Check(f"IoU of {one} and {other}", computed, digits(value)))
-    return Step(
-        title="2. How much do the boxes overlap?",
-        explanation=(
-            "The IoU of two boxes is the area that they share, divided by the area that they "
-            "cover together: 1 for the same box, 0 for boxes apart. A pair that reaches "
-            f"{scene.threshold:g} (marked *) may show the same object; categories play no part "
-            "in this. Rows are the boxes of the first annotator, columns those of the second."
-        ),
-        body="\n\n".join(tables),
-        checks=tuple(checks),
-    )
+    return "\n\n".join(tables), checks
 
 
-def _hungarian_step(scene: _Scene) -> Step:
+def _pairs(scene: _Scene) -> _Shown:
     names, blocks, checks = scene.data.annotator_names, [], []
     for first, second in scene.pairs:
         # The two are matched without the others.
@@ -326,21 +347,12 @@ def _hungarian_step(scene: _Scene) -> Step:
         cells = [[str(a), str(b), scene.iou_of(a, b)] for a, b in chosen]
         blocks.append(table([names[first], names[second], "IoU"], cells))
         expected = scene.expected["hungarian_pairs"][f"{names[first]}-{names[second]}"]
-        checks.append(
-            Check(f"pairs of {names[first]} and {names[second]}", braces(chosen), braces(expected))
-        )
-    return Step(
-        title="3. Two annotators at a time: Hungarian matching",
-        explanation=(
-            "Of the marked pairs, those are chosen whose IoUs have the greatest sum while no box "
-            "is in two pairs. A box in no pair has no counterpart with that annotator."
-        ),
-        body=side_by_side(*blocks),
-        checks=tuple(checks),
-    )
+        what = f"pairs of {names[first]} and {names[second]}"
+        checks.append(Check(what, braces(chosen), braces(expected)))
+    return side_by_side(*blocks), checks
 
 
-def _units_steps(scene: _Scene, units: UnitTable) -> tuple[Step, Step]:
+def _units(scene: _Scene, units: UnitTable) -> tuple[_Shown, _Shown]:
     data, names = scene.data, scene.data.annotator_names
     said = [data.category_names[code] for code in data.annotations.category.tolist()]
     rows = unit_rows(data, units)
@@ -349,33 +361,15 @@ def _units_steps(scene: _Scene, units: UnitTable) -> tuple[Step, Step]:
          for place, row in enumerate(of, 1)]
         for of, nobody in ((rows, NOBODY), (unit_rows(data, units, said), MISSING))
     )  # fmt: skip
+    check = Check("units", braces(rows), braces(scene.expected["recursive_units"]))
+    words = range(1, len(names) + 1)
     return (
-        Step(
-            title="4. All annotators: recursive matching",
-            explanation=(
-                f"Each box of {names[0]} opens a unit: one object, as far as the annotators agree "
-                f"that it is one. {names[1]} is matched to {names[0]} as above and joins those "
-                "units; boxes without a counterpart open units of their own. "
-                f"{names[2]} is matched to {names[0]} first; the boxes that are left are matched "
-                f"to those of {names[1]} in units that {names[2]} is not in yet. A hyphen marks "
-                "who did not draw the object."
-            ),
-            body=table(["unit", *names], drawn),
-            checks=(Check("units", braces(rows), braces(scene.expected["recursive_units"])),),
-        ),
-        Step(
-            title="5. The reliability data",
-            explanation=(
-                "Each box is replaced by its category. Where an annotator did not draw the object, "
-                f'the value is "{MISSING}", which counts as a category of its own, so that a '
-                "missed object lowers the agreement."
-            ),
-            body=table(["unit", *names], called, left=range(1, len(names) + 1)),
-        ),
+        (table(["unit", *names], drawn), [check]),
+        (table(["unit", *names], called, left=words), []),
     )
 
 
-def _alpha_steps(scene: _Scene, units: UnitTable) -> tuple[Step, Step]:
+def _coincidences_and_alpha(scene: _Scene, units: UnitTable) -> tuple[_Shown, _Shown]:
     data, names = scene.data, scene.data.category_names
     reliability = from_units(data.annotations, units, data.assigned, len(names))
     alpha, checks = digits(alpha_of(reliability).value), []
@@ -393,26 +387,5 @@ def _alpha_steps(scene: _Scene, units: UnitTable) -> tuple[Step, Step]:
         for name, row in zip(occurring, matrix.tolist(), strict=True):
             wanted = " ".join(short(cells.get((name, other), 0)) for other in occurring)
             checks.append(Check(f"row {name}", " ".join(map(short, row)), wanted))
-    return (
-        Step(
-            title="6. The coincidence matrix",
-            explanation=(
-                "Within a unit of m values, each value is paired with each of the others, and each "
-                "pair counts 1/(m-1), so that every value counts once. Pairs of equal values "
-                "stand on the diagonal, disagreements beside it."
-            ),
-            body=matrix_text(reliability, names),
-            checks=tuple(checks),
-        ),
-        Step(
-            title="7. Krippendorff's alpha",
-            explanation=(
-                "D_o is the share of pairs that disagree, D_e the share that would if the same "
-                "values were dealt out by chance. alpha is 1 for full agreement, 0 for agreement "
-                "no better than chance, and negative for less than that. All digits are kept "
-                "in computing; four are shown."
-            ),
-            body=alpha_text(reliability),
-            checks=(Check("alpha", alpha, digits(scene.expected["alpha"])),),
-        ),
-    )
+    is_expected = Check("alpha", alpha, digits(scene.expected["alpha"]))
+    return (matrix_text(reliability, names), checks), (alpha_text(reliability), [is_expected])
