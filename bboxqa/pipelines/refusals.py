@@ -16,7 +16,6 @@ from bboxqa.formats.records import ANNOTATOR_KEYS, AnnotationFile
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import as_paths
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
-from bboxqa.model.masks import SegmentationKind
 from bboxqa.rules.layout import (
     FEW_OF_ALL,
     FEW_REPEATS,
@@ -43,8 +42,8 @@ STOPPING = (
 
 _LAYOUTS = ("B005", "B006", "B007", "P007")
 _LISTED_OF_A_RULE, _LISTED, _DESCRIBED, _FILES_NAMED = 3, 10, 100, 3
-# Sample sizes for the search for repeated boxes, and for outlines.
-_SAMPLE, _OUTLINES = 100_000, 2_000
+# Sample size for the search for repeated boxes.
+_SAMPLE = 100_000
 _ANYWAY = "To measure the annotations as they are: --no-checks (in bboxqa.toml checks = false)."
 _A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
 _Causes = tuple[list[str], int]
@@ -140,12 +139,10 @@ def check_boxes(data: Dataset) -> Dataset:
     size[~(size > 0)] = np.nan
     bounds = None
     if outlines is not None:
-        bounds = np.full((len(annotations), 4), np.nan)
-        rows = np.flatnonzero(outlines.kind == SegmentationKind.POLYGON)
-        for row in rows[:: max(1, len(rows) // _OUTLINES)].tolist():
-            xy = np.concatenate(outlines.rings(row))
-            if len(xy):
-                bounds[row] = *xy.min(axis=0), *xy.max(axis=0)
+        from bboxqa.geometry.polygons import polygon_bounds
+
+        bounds = polygon_bounds(outlines)
+        bounds[~bounds.any(1)] = np.nan
     image, n_images = annotations.image, len(data.image_names)
     found = layout_of(
         Boxes(

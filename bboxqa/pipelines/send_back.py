@@ -102,9 +102,11 @@ def send(
     the file is read that takes over the review. Return notes on what is proposed, and on
     what the format could not hold.
     """
-    sides = ((image["file_name"], image.get("width"), image.get("height"))
-             for image in document["images"])  # fmt: skip
-    sizes = {name: (width, height) for name, width, height in sides if name and width and height}
+    sizes = {
+        each["file_name"]: (each["width"], each["height"])
+        for each in document["images"]
+        if each.get("width") and each.get("height")
+    }
     choices = completed(reading, choices_of({"image_size": sizes or None}))
     people, to_format = in_natural_order({each.object.annotator for each in items}), writer(to)
     is_folder = to_format.layout == "folder"

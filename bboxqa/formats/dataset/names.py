@@ -370,14 +370,8 @@ def skeleton_of(category: Category) -> tuple[tuple[int, int], ...]:
     >>> skeleton_of(Category(1, "bird", None, ["head", "tail"], [[0, 1]]))
     ()
     """
-    pairs = category.skeleton
-    if not isinstance(pairs, list):
-        return ()
+    pairs = category.skeleton if isinstance(category.skeleton, list) else []
+    ends = [[whole_number(end) or 0 for end in e] if isinstance(e, list) else [] for e in pairs]
     most = len(_names_of(category)) or np.inf
-    limbs = []
-    for pair in pairs:
-        ends = [whole_number(end) or 0 for end in pair] if isinstance(pair, list) else []
-        if len(ends) != 2 or min(ends) < 1 or max(ends) > most:
-            return ()
-        limbs.append((ends[0] - 1, ends[1] - 1))
-    return tuple(limbs)
+    are_pairs = all(len(e) == 2 and min(e) >= 1 and max(e) <= most for e in ends)
+    return tuple((a - 1, b - 1) for a, b in ends) if are_pairs else ()

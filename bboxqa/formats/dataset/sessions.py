@@ -70,12 +70,11 @@ def read_sessions(
             problems.append(f"{problem}; expected the session, as on others")
     if problems:
         raise DatasetError(problems)
-    if of_images:
-        codes = [
-            np.append(code, np.int32(-1))[find(file.image_ids, file.columns.image_id)]
-            for file, code in zip(files, codes, strict=True)
-        ]
-    return codes, records if of_images else None
+    if not of_images:
+        return codes, None
+    places = (find(file.image_ids, file.columns.image_id) for file in files)
+    codes = [np.append(c, np.int32(-1))[at] for c, at in zip(records, places, strict=True)]
+    return codes, records
 
 
 def repeated_work(joined: Joined, rows: Rows, *, is_kept: bool) -> str:
@@ -104,31 +103,23 @@ def repeated_work(joined: Joined, rows: Rows, *, is_kept: bool) -> str:
         return ""
     across = repeated[rows.file[at[repeated]] != rows.file[at[repeated + 1]]]
     pair = at[[*across, *repeated][0] + np.arange(2)]
-    image = [*joined.images][rows.image[pair[0]]]
-    who = annotator_names[rows.annotator[pair[0]]]
+    image, who = [*joined.images][rows.image[pair[0]]], annotator_names[rows.annotator[pair[0]]]
     first, second = (files[each].source.name for each in rows.file[pair].tolist())
     drawn = f"annotations of image {one_line(image)!r} by {one_line(who)!r}"
     if len(repeated) > 1:
         drawn += f", and {count(len(repeated) - 1, 'more such case')}"
-    problem = f"{first} and {second}: both have {drawn}"
-    if first == second:
-        problem = f"{first}: several records of an image have {drawn}"
-    if is_kept and first == second:
+    keys = "--session-key KEY of annotations or images, or if each file is a session"
+    advice = [f"If annotators annotated the images again: {keys}: --session-key file"]
+    problem = f"{first}: several records of an image have {drawn}"
+    if first == second and is_kept:
         return f"{problem}; all count"
-    advice = (
-        "If annotators annotated the images again: --session-key KEY of annotations or images, or "
-        "if each file is a session: --session-key file"
-    )
     if first != second:
-        advice += (
-            "\nTwo versions of one data set are compared with: "
-            f"bboxqa compare {typed_paths([first, second])}"
-            "\nIf each file is by another person: --attribution files"
-        )
-    raise DatasetError(
-        [f"{problem}; expected those of an annotator of an image in one record of one file"],
-        advice,
-    )
+        problem = f"{first} and {second}: both have {drawn}"
+        compared = f"bboxqa compare {typed_paths([first, second])}"
+        advice.append(f"Two versions of one data set are compared with: {compared}")
+        advice.append("If each file is by another person: --attribution files")
+    expected = "expected those of an annotator of an image in one record of one file"
+    raise DatasetError([f"{problem}; {expected}"], "\n".join(advice))
 
 
 def split_sessions(
@@ -270,9 +261,11 @@ def read_tracks(joined: Joined, rows: Rows) -> tuple[Rows, Tracks]:
     An id identifies a track of one annotator in one video of one file. Raises DatasetError if no
     annotation has a track.
     """
-    known: dict[str, int] = {}
-    said: dict[int, str] = {}
-    files, field, parts = joined.files, image_field(VIDEO_KEY), []
+    files, field, parts, said = joined.files, image_field(VIDEO_KEY), [], dict[int, str]()
+    every = {n for file in files for key in TRACK_KEYS for n in file.columns.authors[key].names}
+    # The order of names varies, and bootstrap draws depend on the order of tracks.
+    names = sorted(every, key=lambda name: (len(name) if name.isdecimal() else 0, name))
+    known = {name: place for place, name in enumerate(names)}
     for file, places, used in zip(files, joined.of_record, rows.by_file(len(files)), strict=True):
         for place, image in zip(places.tolist(), file.images, strict=True):
             if (value := getattr(image, field, None)) is not None:
@@ -281,8 +274,8 @@ def read_tracks(joined: Joined, rows: Rows) -> tuple[Rows, Tracks]:
         codes = np.full(len(file.columns.id), -1)
         for key in TRACK_KEYS:
             ids = file.columns.authors[key]
-            numbers = [known.setdefault(name, len(known)) for name in ids.names]
-            codes = np.where(codes < 0, np.array([*numbers, -1])[ids.code], codes)
+            numbers = np.array([*(known[name] for name in ids.names), -1])
+            codes = np.where(codes < 0, numbers[ids.code], codes)
         parts.append(codes[used])
     track = np.concatenate(parts)
     of_video = [said.get(n, name.rpartition("/")[0]) for n, name in enumerate(joined.images)]
@@ -297,15 +290,11 @@ def read_tracks(joined: Joined, rows: Rows) -> tuple[Rows, Tracks]:
             f"The track of an annotation is under one of the keys {', '.join(TRACK_KEYS)}; in a "
             "table, --columns track=NAME names its column.",
         )
-    # The order of names varies, and bootstrap draws depend on the order of tracks.
-    names_of = sorted(known, key=lambda name: (len(name) if name.isdecimal() else 0, name))
-    rank = {name: place for place, name in enumerate(names_of)}
-    table[has_one, 3] = np.array([rank[name] for name in known])[table[has_one, 3]]
     distinct, number_of = np.unique(table[has_one], axis=0, return_inverse=True)
     found = np.full(len(table), -1, np.int32)
     found[has_one] = number_of.reshape(-1)
-    names = tuple(names_of[code] for code in distinct[:, 3].tolist())
-    return replace(rows, track=found), Tracks(names, distinct[:, 2].astype(np.int32), videos)
+    of_tracks = tuple(names[code] for code in distinct[:, 3].tolist())
+    return replace(rows, track=found), Tracks(of_tracks, distinct[:, 2].astype(np.int32), videos)
 
 
 def lacking_notes(track: IntArray | None, seconds: Sequence[FloatArray], key: str) -> Iterator[str]:

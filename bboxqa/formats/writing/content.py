@@ -213,11 +213,10 @@ def with_suffix(content: Content, suffix: str) -> Content:
     """
     if without_ending(f"a{suffix}") != "a":
         raise ConfigError(f"image suffix is {suffix!r}; expected such as .jpg or .png")
-    images = []
-    for image in content.images:
-        name = image_name(image)
-        is_bare = without_ending(name) == name
-        images.append({**image, "file_name": name + suffix} if is_bare else image)
+    images = [
+        {**each, "file_name": name + suffix} if without_ending(name) == name else each
+        for name, each in ((image_name(each), each) for each in content.images)
+    ]
     [(most, n_images)] = Counter(map(image_name, images)).most_common(1) or [("", 0)]
     if n_images > 1:
         raise ConfigError(f"with {suffix}, {n_images} images are called {most!r}")
