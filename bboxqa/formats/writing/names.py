@@ -3,28 +3,26 @@
 import re
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from urllib.parse import quote
 
 from bboxqa.core.file_names import normalised_name
 from bboxqa.formats.label_folders import INSIDE
 
-# Characters that some systems refuse in file names.
-_REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\\ud800-\udfff]')
+# Characters that some systems refuse in file names, or drop at the end; and the first one of hidden
+# files, which are not read back.
+_REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*/\\\ud800-\udfff]|^\.|[. ]\Z')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 # File names have at most 255 bytes, and a suffix is added.
 _LONGEST = 200
 
 
+def _escape(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+
+
 def _safe_part(name: str) -> str:
     r"""Return a name as one part of a path, with escapes for unsafe characters."""
-    text = _REFUSED.sub(lambda each: quote(each[0].encode("utf-8", "surrogatepass")), name)
-    text = text.replace("/", "%2F")
-    # Hidden files are not read back, and some systems drop trailing blanks and dots.
-    if text[:1] == ".":
-        text = "%2E" + text[1:]
-    if text[-1:] in (".", " "):
-        text = text[:-1] + quote(text[-1:]).replace(".", "%2E")
+    text = _REFUSED.sub(_escape, name)
     if _DEVICES.fullmatch(text):
         text = _escaped(text)
     if len(text.encode()) > _LONGEST:
