@@ -195,7 +195,7 @@ def in_python_words(function: Callable[_P, _R]) -> Callable[_P, _R]:
             found = function(*args, **more)
         except BboxqaError as error:
             named = getattr(error, "setting", "")
-            start = _ARGUMENTS.get(named, named)
+            start = _ARGUMENTS.get(named, named).partition("=")[0]
             error.change_texts(lambda text: start + in_python(text.removeprefix(named)))
             raise
         from msgspec.structs import replace
