@@ -75,9 +75,8 @@ def _add_file(into: Collector, member: Member, content: _Values) -> None:
     rasters: dict[str, RowMask] = {}
     problem = "is in no raster_layer of the file"
     try:
-        for each in annotations:
-            if _LAYER in each:
-                rasters |= _masks_of(mapping(each[_LAYER]), _image_of(each, images) or {})
+        for each in (e for e in annotations if _LAYER in e):
+            rasters |= _masks_of(mapping(each[_LAYER]), _image_of(each, images) or {})
     except MaskProblemError as error:
         problem = str(error)
     for place, given in enumerate(annotations):
@@ -106,13 +105,9 @@ def _add_file(into: Collector, member: Member, content: _Values) -> None:
 
 
 def _shape_of(into: Collector, annotation: _Values) -> Record:
-    if "polygon" in annotation or "complex_polygon" in annotation:
-        polygon = mapping(annotation.get("polygon") or annotation.get("complex_polygon"))
-        paths = items(polygon.get("paths") or polygon.get("path"))
-        if paths and isinstance(paths[0], dict):
-            # Older releases.
-            paths = [paths, *items(polygon.get("additional_paths"))]
-        if not paths:
+    if "polygon" in annotation:
+        polygon = mapping(annotation["polygon"])
+        if not (paths := items(polygon.get("paths"))):
             raise shapes.ValueProblemError("polygon.paths are missing; expected lists of points")
         rings = [shapes.points_of(path, "polygon.paths") for path in paths]
         outer = shapes.outer_rings(rings)

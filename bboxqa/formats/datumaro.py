@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import compress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -68,18 +67,15 @@ class _Subset:
             pairs = [*map(items, items(given.get("joints")))]
             # Points are counted from 0 where one has the number 0, else from 1.
             first = 0 if any(0 in pair for pair in pairs) else 1
-            known = range(first, first + len(joints))
-            is_sound = [
-                len(e) == 2 and all(type(n) is int and n in known for n in e) for e in pairs
-            ]
-            if joints and not all(is_sound):
-                wrong = cut(str(pairs[is_sound.index(False)]))
-                problem = f"skeleton joins {wrong}; expected two of {len(joints)} points"
+            named = dict(enumerate(joints, first))
+            ends = [[named[n] for n in pair if type(n) is int and n in named] for pair in pairs]
+            both = zip(ends, pairs, strict=True)
+            limbs = [(each[0], each[1]) for each, pair in both if len(each) == len(pair) == 2]
+            if joints and len(limbs) < len(pairs):
+                problem = f"skeleton joins {cut(str(pairs))}; expected two of {len(joints)} points"
                 into.defect("K006", problem, Where(member, f"/categories/points/items/{place}"))
             if joints and name is not None:
                 self._points[given["label_id"]] = joints
-                sound = compress(pairs, is_sound)
-                limbs = [(joints[a - first], joints[b - first]) for a, b in sound]
                 into.skeleton(name or UNLABELLED, joints, limbs)
 
     def add_item(self, item: dict[str, Any], place: int) -> None:
@@ -91,14 +87,11 @@ class _Subset:
         picture = {**mapping(item.get("media")), **mapping(item.get("image"))}
         path = plain_text(picture.get("path"))
         plain, stem = path.replace("\\", "/"), own.replace("\\", "/")
-        bare = without_suffix(plain)
+        image["file_name"] = path_below(path) or own
         # The id may have folders that the path omits, or the path folders that the id omits.
-        if bare and (f"/{bare}".endswith(f"/{stem}") or stem.endswith(f"/{bare}")):
-            image["file_name"] = stem + plain[len(bare) :]
-        elif plain and (f"/{plain}".endswith(f"/{stem}") or stem.endswith(f"/{plain}")):
-            image["file_name"] = stem
-        else:
-            image["file_name"] = path_below(path) or own
+        for known in filter(None, (plain, without_suffix(plain))):
+            if f"/{known}".endswith(f"/{stem}") or stem.endswith(f"/{known}"):
+                image["file_name"] = stem + plain[len(known) :]
         sides = items(picture.get("size"))
         if len(sides) == 2:
             self._into.size(image, own, sides[::-1], where)
@@ -125,48 +118,44 @@ class _Subset:
                     problem = f"{label}: label_id is {str(key)[:40]}; {some}"
                     self._into.defect("T050", problem, at, row)
                 n_points = len(shape.get("keypoints", ())) // 3
-                self._into.check_joints(f"{label}:", n_points, shown, points, at, row)
+                self._into.check_joints(f"{label}:", n_points, shown, at, row)
 
     def _name_of(self, number: object) -> str | None:
         """Return the name of the label with a number; None if the file has no such label."""
-        if type(number) is not int or not 0 <= number < len(self._names):
-            return None
-        return self._names[number]
+        is_known = type(number) is int and 0 <= number < len(self._names)
+        return self._names[number] if is_known else None  # type: ignore[call-overload]
 
     def _shape_of(self, annotation: dict[str, Any], points_of_label: Sequence[str]) -> Record:
         kind = plain_text(annotation.get("type"))
         given = annotation.get("points")
         if kind in ("bbox", "rotated_bbox"):
             if kind == "bbox":
-                box = _flat(annotation.get("bbox"), "bbox", 4)
+                box = _flat(annotation.get("bbox"), 4, "bbox")
                 # CVAT writes the rotation about the centre as an attribute.
                 turned = mapping(annotation.get("attributes")).get("rotation")
             else:
-                x, y, width, height, turned = _flat(given, "points", 5)
+                x, y, width, height, turned = _flat(given, 5)
                 box = [x - width / 2, y - height / 2, width, height]
             degrees = shapes.degrees_of(turned, "rotation")
-            record = shapes.turned_box(box, degrees)
-            return record | ({WRITTEN_ANGLE: turned} if degrees else {})
+            return shapes.turned_box(box, degrees) | ({WRITTEN_ANGLE: turned} if degrees else {})
         if kind == "polygon":
             return shapes.outlined(_pairs(given))
         if kind == "ellipse":
-            left, top, right, bottom = _flat(given, "points", 4)
+            left, top, right, bottom = _flat(given, 4)
             centre, radii = ((left + right) / 2, (top + bottom) / 2), (right - left, bottom - top)
             return shapes.outlined(shapes.ellipse(centre, (radii[0] / 2, radii[1] / 2)))
         if kind == "mask":
             return _mask(mapping(annotation.get("rle")))
         if not kind:
             raise shapes.ValueProblemError("has no type")
-        record = {"shape": _APART.get(kind, kind.replace("_", " "))}
+        record: Record = {"shape": _APART.get(kind, kind.replace("_", " "))}
         elements, joints = items(annotation.get("elements")), [*points_of_label]
         if kind == "polyline":
             record["points"] = shapes.ring(_pairs(given))
         elif kind == "skeleton" and not elements:
             # x, y and visibility of each point of the label.
-            flat = _flat(given, "points", max(1, len(items(given)) // 3) * 3)
-            record |= {"keypoints": flat} | (
-                {"joints": joints} if 3 * len(joints) == len(flat) else {}
-            )
+            flat = record["keypoints"] = _flat(given, max(1, len(items(given)) // 3) * 3)
+            record |= {"joints": joints} if 3 * len(joints) == len(flat) else {}
         elif kind in ("points", "skeleton"):
             # Elements of a skeleton have a label each.
             keypoints, joints = list[float](), list[str]()
@@ -180,7 +169,7 @@ class _Subset:
         return record
 
 
-def _flat(values: object, name: str, length: int) -> list[float]:
+def _flat(values: object, length: int, name: str = "points") -> list[float]:
     if not isinstance(values, list) or len(values) != length:
         found = "missing" if values is None else repr(values)[:40]
         raise shapes.ValueProblemError(f"{name} is {found}; expected {length} numbers")
@@ -188,8 +177,7 @@ def _flat(values: object, name: str, length: int) -> list[float]:
 
 
 def _pairs(values: object) -> FloatArray:
-    n_points = max(1, len(items(values)) // 2)
-    return np.array(_flat(values, "points", 2 * n_points), np.float64).reshape(-1, 2)
+    return np.reshape(_flat(values, 2 * max(1, len(items(values)) // 2)), (-1, 2))
 
 
 def _mask(rle: dict[str, Any]) -> Record:

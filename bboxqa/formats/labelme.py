@@ -72,8 +72,10 @@ def translate(path: Path, into: Collector) -> None:
         into.tally["group"] += n_grouped
         owners = owners if into.settings.keypoints else {}
         inside = {number for numbers in owners.values() for number in numbers}
-        for number in (each for each in range(len(content.shapes)) if each not in inside):
-            value, at = content.shapes[number], Where(member.name, f"/shapes/{number}")
+        for number, value in enumerate(content.shapes):
+            if number in inside:
+                continue
+            at = Where(member.name, f"/shapes/{number}")
             with into.refusing(f"shape {number + 1}", at):
                 if not isinstance(value, dict):
                     raise ValueProblemError("is not an object")
@@ -84,9 +86,9 @@ def translate(path: Path, into: Collector) -> None:
 
 def _name_in_folder(path: str, place: str) -> str:
     """Return the name of an image from its path, which is relative to its file; "" without one."""
-    inner, folder = path_below(path), place.rpartition("/")[0]
+    inner, (folder, slash, _) = path_below(path), place.rpartition("/")
     name = place_of(inner) + PurePosixPath(inner).suffix if PurePosixPath(inner).name else ""
-    return f"{folder}/{name}" if name and folder else name
+    return f"{folder}{slash}{name}" if name else ""
 
 
 def _add_shape(
@@ -119,7 +121,8 @@ def _add_shape(
 
 
 def _shape_of(into: Collector, value: _Values, image: Record) -> Record:
-    kind = _kind_of(value)
+    # Old versions have polygons only, without a type.
+    kind = plain_text(value.get("shape_type")) or "polygon"
     points = points_of(value.get("points"), least=2 if kind == "mask" else 1)
     if kind == "mask":
         # A picture between two corners.
@@ -151,11 +154,6 @@ def _shape_of(into: Collector, value: _Values, image: Record) -> Record:
     return record
 
 
-def _kind_of(shape: _Values) -> str:
-    """Return the type of a shape; old versions have polygons only, without a type."""
-    return plain_text(shape.get("shape_type")) or "polygon"
-
-
 def _group_of(shape: Any) -> int | str | None:
     """Return the id of the group of a shape; None if it is not in a group."""
     group = shape.get("group_id") if isinstance(shape, dict) else None
@@ -170,7 +168,7 @@ def _owners(given: Sequence[Any]) -> tuple[dict[int, list[int]], int]:
     groups: dict[int | str, dict[int, str]] = defaultdict(dict)
     for number, shape in enumerate(given):
         if (group := _group_of(shape)) is not None:
-            groups[group][number] = _kind_of(shape)
+            groups[group][number] = plain_text(shape.get("shape_type")) or "polygon"
     owners, n_grouped = dict[int, list[int]](), 0
     for kinds in groups.values():
         points = [number for number, kind in kinds.items() if kind == "point"]

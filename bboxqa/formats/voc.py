@@ -107,7 +107,7 @@ def _add_file(
             into.sign(record, clean(each.said("annotator")))
             marks = [mark for mark in _MARKS if each.said(mark) in ("1", "true", "True", "yes")]
             if marks:
-                record["attributes"] = {**shape.get("attributes", {}), **dict.fromkeys(marks, 1)}
+                record["attributes"] = shape.get("attributes", {}) | dict.fromkeys(marks, 1)
             into.tally.update(marks)
             row = into.labelled(record, each.said("name"), at, "an object has no name")
             if is_turned:
@@ -153,8 +153,8 @@ def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Reco
 
 def _in_folder(inner: str, place: str) -> str:
     """Return the path of an image, in the folder of its file if it names none."""
-    folder = place.rpartition("/")[0]
-    return inner if "/" in inner or not folder else f"{folder}/{inner}"
+    folder, slash, _ = place.rpartition("/")
+    return inner if "/" in inner else f"{folder}{slash}{inner}"
 
 
 def _number(element: Element, name: str) -> float:

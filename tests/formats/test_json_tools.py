@@ -124,8 +124,6 @@ VIA_BOX = of_via(x=10, y=20, width=30, height=40)
 POINTS = [{"x": x, "y": y} for x, y in ((1, 2), (9, 2), (5, 7))]
 SHAPES = [
     (darwin_box(), [1, 2, 3, 4]),
-    # As older releases have it.
-    (of_darwin(polygon={"path": POINTS, "additional_paths": []}), [1, 2, 8, 5]),
     (of_darwin(ellipse={"center": {"x": 5, "y": 4}, "radius": {"x": 3, "y": 1}, "angle": QUARTER}),
      [4, 1, 2, 6]),
     (DATUMARO_BOX, [10, 20, 30, 40]),

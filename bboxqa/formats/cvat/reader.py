@@ -35,12 +35,11 @@ _TURNED = ("box", "ellipse")
 class Job(msgspec.Struct, frozen=True):
     """A task, or a job of a task."""
 
-    kind: str
     id: str
     name: str
     subset: str
     assignee: str
-    line: int
+    where: Where
     size: list[str]
     """Width and height of the frames of a video, as written in the file."""
     source: str
@@ -48,67 +47,6 @@ class Job(msgspec.Struct, frozen=True):
     is_video: bool
     frames: range | None
     """The frames to be annotated; None if the file does not say."""
-
-
-class Label(msgspec.Struct, frozen=True):
-    """A label of a task."""
-
-    name: str
-    line: int
-    has_box: bool
-    joints: list[str]
-    """The joints of a skeleton, and the two joints that each limb connects."""
-    limbs: list[tuple[str, str]]
-
-
-class Header(msgspec.Struct, frozen=True):
-    """The header of a file."""
-
-    jobs: Sequence[Job] = ()
-    labels: Mapping[str, Label] = msgspec.field(default_factory=dict)
-    names_people: bool = False
-
-    def job_of(self, values: Mapping[str, str]) -> Job | None:
-        """Return the job of an image or track; None if the file does not say."""
-        if len(self.jobs) <= 1:
-            return self.jobs[0] if self.jobs else None
-        own = [each for each in self.jobs if each.id == values.get("task_id")]
-        own = own or [each for each in self.jobs if each.subset == values.get("subset")]
-        return own[0] if len(own) == 1 else None
-
-
-def header_of(meta: Element) -> Header:
-    """Return the content of the element `meta`."""
-    parts = (meta.find(kind) for kind in ("project", "task", "job"))
-    if (whole := next(filter(None, parts), None)) is None:
-        return Header()
-    jobs = [
-        Job(
-            work.name,
-            one_line(work.said("id")),
-            one_line(work.said("name")),
-            work.said("subset"),
-            _assignee(work) or _assignee(whole),
-            work.line,
-            [*map((work.find("original_size") or meta.child("original_size")).said, SIDES)],
-            PurePosixPath(one_line(work.said("source"))).name,
-            work.said("mode") == "interpolation",
-            _frames(work),
-        )
-        for work in whole.child("tasks").all("task") or [whole]
-    ]
-    listed = whole.child("labels").all("label")
-    joints: dict[str, list[str]] = defaultdict(list)
-    for each in listed:
-        joints[each.said("parent")].append(each.said("name"))
-    labels = {}
-    for each in listed:
-        name = each.said("name")
-        if name and not each.said("parent"):
-            has_box = each.said("type") not in _WITHOUT_BOX
-            limbs = _limbs(each.said("svg")) if name in joints else []
-            labels[name] = Label(name, each.line, has_box, joints[name], limbs)
-    return Header(jobs, labels, any(job.assignee for job in jobs))
 
 
 def _assignee(work: Element) -> str:
@@ -305,8 +243,10 @@ class _Records:
     def __init__(self, member: str, into: Collector) -> None:
         self._member = member
         self._into, self._tally = into, into.tally
-        self._header = Header()
-        # Labels of shapes without a box.
+        self._jobs: list[Job] = []
+        # The lines of labels.
+        self._labels: dict[str, int] = {}
+        # Labels of points and lines have no boxes, which is not a defect.
         self._apart: set[str] = set()
         # Image records by subset and name.
         self._images: dict[tuple[str, str], Record] = {}
@@ -314,28 +254,64 @@ class _Records:
     def add(self, element: Element) -> None:
         """Add the header, or the shapes of an image or a track."""
         if element.name == "meta":
-            self._header = header_of(element)
-            for label in self._header.labels.values():
-                if label.joints:
-                    self._into.skeleton(label.name, label.joints, label.limbs)
-            for job in self._header.jobs:
-                if not job.assignee:
-                    name = f"{job.kind} {job.id}" if job.id else f"the {job.kind}"
-                    self._into.defect("T040", f"{name}: has no assignee", self._where(job))
+            self._add_header(element)
         elif element.name == "image":
             self._tally["images"] += 1
-            values, where = element.values, self._where(element)
+            values, where = element.values, Where(self._member, element.line)
             name = values.get("name") or id_as_name(values.get("id", ""))
             key, shown = (values.get("subset", ""), name), f"image {one_line(name)}"
             image = self._images[key] = self._into.image(key, where)
             self._into.size(image, name, [values.get(side) for side in SIDES], where)
-            annotator = self._annotator(self._header.job_of(values))
+            annotator = self._annotator(self._job_of(values))
             shared = self._into.begin_work(image["id"], [image], annotator, shown, where)
             # Repeated work is left out.
             for shape in element.inside if shared is not None else ():
                 self._add_shape(shape, shape.values.get("label"), image, shared or {})
         elif element.name == "track":
             self._add_track(element.values, element.inside)
+
+    def _add_header(self, meta: Element) -> None:
+        """Add the jobs and labels of the element `meta`."""
+        parts = filter(None, map(meta.find, ("project", "task", "job")))
+        if (whole := next(parts, None)) is None:
+            return
+        for work in whole.child("tasks").all("task") or [whole]:
+            job = Job(
+                one_line(work.said("id")),
+                one_line(work.said("name")),
+                work.said("subset"),
+                _assignee(work) or _assignee(whole),
+                Where(self._member, work.line),
+                [*map((work.find("original_size") or meta.child("original_size")).said, SIDES)],
+                PurePosixPath(one_line(work.said("source"))).name,
+                work.said("mode") == "interpolation",
+                _frames(work),
+            )
+            self._jobs.append(job)
+            if not job.assignee:
+                name = f"{work.name} {job.id}" if job.id else f"the {work.name}"
+                self._into.defect("T040", f"{name}: has no assignee", job.where)
+        listed = whole.child("labels").all("label")
+        joints: dict[str, list[str]] = defaultdict(list)
+        for each in listed:
+            joints[each.said("parent")].append(each.said("name"))
+        for each in listed:
+            name = each.said("name")
+            if not name or each.said("parent"):
+                continue
+            self._labels[name] = each.line
+            if each.said("type") in _WITHOUT_BOX:
+                self._apart.add(name)
+            if name in joints:
+                self._into.skeleton(name, joints[name], _limbs(each.said("svg")))
+
+    def _job_of(self, values: Mapping[str, str]) -> Job | None:
+        """Return the job of an image or track; None if the file does not say."""
+        if len(self._jobs) <= 1:
+            return self._jobs[0] if self._jobs else None
+        own = [each for each in self._jobs if each.id == values.get("task_id")]
+        own = own or [each for each in self._jobs if each.subset == values.get("subset")]
+        return own[0] if len(own) == 1 else None
 
     def _add_track(self, track: Mapping[str, str], inside: Sequence[Element]) -> None:
         """Add the shapes of a track that are in a frame."""
@@ -347,37 +323,34 @@ class _Records:
                 continue
             if each.values.get("outside") == "1":
                 continue
-            where, frame = self._where(each), whole_number(each.values.get("frame"))
+            where, frame = Where(self._member, each.line), whole_number(each.values.get("frame"))
             if frame is None or frame < 0:
                 shown = each.values.get("frame", "")[:40]
                 problem = f"track {one_line(track.get('id', ''))}: a {each.name} has the "
                 problem += f"frame {shown!r}; expected a whole number"
                 self._into.defect("T001", problem, where)
                 continue
-            image, shared = self._frame(self._header.job_of(track), frame, where)
+            image, shared = self._frame(self._job_of(track), frame, where)
             each.values = {**track, **each.values}
             self._tally["shapes"] += 1
             self._add_shape(each, track.get("label"), image, shared, frame)
-
-    def _where(self, found: Element | Job) -> Where:
-        return Where(self._member, found.line)
 
     def _annotator(self, job: Job | None) -> str:
         """Return who annotated images or tracks; empty if the file names nobody."""
         if job is not None and job.assignee:
             return job.assignee
-        return UNNAMED if self._header.names_people else ""
+        return UNNAMED if any(each.assignee for each in self._jobs) else ""
 
     def _frame(self, job: Job | None, frame: int, where: Where) -> tuple[Record, Record]:
         """Return the image of a frame, and the keys that its annotations share."""
         video = ""
         if job is not None:
-            video = job.source or (job.name if len(self._header.jobs) > 1 else "")
+            video = job.source or (job.name if len(self._jobs) > 1 else "")
         name = f"frame_{frame:06d}"
         key = "", f"{video}/{name}" if video else name
         image = self._images[key] = self._into.image(key, where)
         if job is not None:
-            self._into.size(image, name, job.size, self._where(job))
+            self._into.size(image, name, job.size, job.where)
         return image, self._into.shared([image], self._annotator(job))
 
     def _add_shape(
@@ -399,23 +372,23 @@ class _Records:
         if frame >= 0:
             record["own_id"] = f"track {values.get('id', '')}, frame {frame}"
         row = into.labelled(record, name, where, f"{what}: has no label")
-        labels = self._header.labels
+        labels = self._labels
         if row < 0:
             self._apart.add(name)
         elif name and labels and name not in labels:
             problem = f"label {one_line(name)!r} is not among the labels at the beginning"
             into.defect("T041", f"{problem} of the file", where, row)
-        elif "joints" in shape and name in labels:
-            into.check_joints(what, len(shape["joints"]), name, labels[name].joints, where, row)
+        elif "joints" in shape:
+            into.check_joints(what, len(shape["joints"]), name, where, row)
 
     def _has_frames(self) -> bool:
         """Return whether images are the frames of videos, which are not listed."""
-        videos = [job for job in self._header.jobs if job.is_video and job.frames is not None]
+        videos = [job for job in self._jobs if job.is_video and job.frames is not None]
         return not self._tally["images"] and bool(self._tally["tracks"] or videos)
 
     def check_frames(self, path: Path, shown: str) -> None:
         """Refuse videos with far more frames than shapes, as each frame takes memory."""
-        n_frames = sum(len(job.frames or ()) for job in self._header.jobs)
+        n_frames = sum(len(job.frames or ()) for job in self._jobs)
         by_shape = _FRAMES_BY_SHAPE * self._tally["shapes"]
         if not self._has_frames() or n_frames <= max(by_shape, _FEW_FRAMES):
             return
@@ -431,20 +404,19 @@ class _Records:
 
     def finish(self) -> None:
         """Add unused labels, the frames without shapes, and notes."""
-        for label in self._header.labels.values():
-            # Labels of points and lines have no boxes, which is not a defect.
-            if label.has_box and label.name not in self._apart:
-                self._into.category(label.name, Where(self._member, label.line))
+        for name, line in self._labels.items():
+            if name not in self._apart:
+                self._into.category(name, (self._member, line))
         if has_frames := self._has_frames():
             # In frames without shapes nobody drew anything.
-            for job in self._header.jobs:
+            for job in self._jobs:
                 for frame in job.frames or ():
-                    self._frame(job, frame, self._where(job))
+                    self._frame(job, frame, job.where)
         times = Counter(name for _, name in self._images)
         for (subset, name), record in self._images.items():
             # The subset belongs to the name if several subsets have an image of that name.
             record["file_name"] = f"{subset}/{name}" if times[name] > 1 and subset else name
-        jobs = self._header.jobs
+        jobs = self._jobs
         if has_frames:
             self._tally["unknown"] += sum(job.frames is None for job in jobs) if jobs else 1
         self._into.count(_NOTES)

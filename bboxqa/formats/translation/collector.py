@@ -369,13 +369,12 @@ class Collector:
         if len({*joints}) == len(joints):
             self._skeletons.setdefault(name, (joints, limbs))
 
-    def check_joints(
-        self, label: str, n: int, name: str, joints: Sequence[str], where: Place, row: int
-    ) -> None:
+    def check_joints(self, label: str, n: int, name: str, where: Place, row: int) -> None:
         """Report an annotation, called `label`, with other joints than its category lists."""
-        if row >= 0 and n and joints and n != len(joints):
+        n_listed = len(self._skeletons.get(name, ((), ()))[0])
+        if row >= 0 and n and n_listed and n != n_listed:
             problem = f"{label} has {count(n, 'point')}; its label {one_line(name)!r} has"
-            self.defect("K001", f"{problem} {len(joints)}", where, row)
+            self.defect("K001", f"{problem} {n_listed}", where, row)
 
     def annotation(self, record: Record, where: Place) -> int:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""

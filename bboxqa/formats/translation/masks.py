@@ -213,18 +213,15 @@ def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:
     return runs, height, width
 
 
-class RowMasks(msgspec.Struct, frozen=True, eq=False):
+class RowMasks:
     """Converts the masks of a content.
 
     The methods raise DatasetError if the masks so far have too many runs or pixels for their text.
     """
 
-    _runs: Allowance = msgspec.field(
-        default_factory=lambda: Allowance("runs of pixels", 1 << 22, (2, 32))
-    )
-    _pixels: Allowance = msgspec.field(
-        default_factory=lambda: Allowance("pixels", 1 << 29, (64, 4096))
-    )
+    def __init__(self) -> None:
+        self._runs = Allowance("runs of pixels", 1 << 22, (2, 32))
+        self._pixels = Allowance("pixels", 1 << 29, (64, 4096))
 
     def cropped(self, annotation: Record) -> RowMask:
         """Return a mask inside its bounds; if it is empty, one pixel outside the mask."""
