@@ -209,8 +209,8 @@ def table_excerpt(
 
     The last columns are left out where the table would be wider than the terminal, or than 100
     characters without one. A figure and its interval are one cell, with two decimals. Below the
-    table follow the reasons for undefined cells, and the number of further rows with the csv `file`
-    that has all of them, which the options `out` write.
+    table follows the number of further rows with the csv `file` that has all of them, with the
+    reasons for undefined alphas, which the options `out` write.
     """
     if not len(order):
         return
@@ -233,13 +233,7 @@ def table_excerpt(
     words = [n for n, name in enumerate(names) if isinstance(rows.columns[name], Categorical)]
     yield from ("", *title.split("\n"))
     yield from (f" {line}" for line in table_lines(lines, words))
-    undefined = {name for name, *of in zip(*lines, strict=True) if "–" in of}
-    if "alpha" in undefined and "status" in rows.columns:
-        # The column "status" has the reasons of "alpha".
-        undefined.remove("alpha")
-        unknown = rows.take(np.flatnonzero(np.isnan(rows["alpha"])))
-        yield f" alpha –: {'; '.join(dict.fromkeys(unknown['status'].tolist()))}"
-    if undefined:
+    if any("–" in line for line in lines):
         yield " –: undefined or without meaning"
     left_out = {"row": len(table) - len(rows), "column": len(known) - len(names)}
     if any(left_out.values()):
