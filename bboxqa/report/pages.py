@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
@@ -217,9 +217,8 @@ PIXELS = "images"
 _MARK = b'<meta name="generator" content="bboxqa'
 _HEAD = 4096
 _TOP_OF_FOLDER = 1000
-# File names of a folder of pages, and of its folder of pixels.
-_OWN = re.compile(rf"{'|'.join(map(re.escape, (INDEX, *ASSETS)))}|images-\d+\.html")
-_OWN_PIXELS = re.compile(r"\d+\.webp")
+# What a folder of pages holds.
+_OWN = re.compile(rf"{'|'.join(map(re.escape, (INDEX, *ASSETS)))}|images(-\d+\.html|/\d+\.webp)?")
 
 
 class PageTarget(msgspec.Struct, frozen=True):
@@ -266,26 +265,22 @@ def check_page_folder(folder: Path, *, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder, or leave out --split")
     try:
-        found = [*folder.iterdir()] if folder.is_dir() else []
-        other = next(_other_files(found), None)
+        is_empty = not (folder.is_dir() and any(folder.iterdir()))
+        other = next((each for each in folder.rglob("*") if not _is_own(each, folder)), None)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be read: {error.strerror}") from None
-    if other is not None or (found and not _is_page(folder / INDEX)):
+    if other is not None or not (is_empty or _is_page(folder / INDEX)):
         what = "no page of bboxqa" if other is None else other.relative_to(folder)
         raise OutputError(f"{folder}: holds {what}; name another folder")
-    if found and not force:
+    if not (is_empty or force):
         raise OutputError(f"{folder}: holds a page; name another folder, or give --force")
 
 
-def _other_files(found: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files and folders that do not belong to a folder of pages."""
-    for each in found:
-        if each.name == PIXELS and each.is_dir() and not each.is_symlink():
-            for file in each.iterdir():
-                if not (_OWN_PIXELS.fullmatch(file.name) and file.is_file()):
-                    yield file
-        elif not (_OWN.fullmatch(each.name) and each.is_file()):
-            yield each
+def _is_own(path: Path, folder: Path) -> bool:
+    """Return whether a file or folder belongs to a folder of pages."""
+    name = path.relative_to(folder).as_posix()
+    is_folder = path.is_dir() and not path.is_symlink()
+    return bool(_OWN.fullmatch(name)) and (is_folder if name == PIXELS else path.is_file())
 
 
 def _is_page(path: Path) -> bool:
