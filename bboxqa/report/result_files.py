@@ -152,7 +152,8 @@ def _csv(path: Path, table: Table, raw: bool) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.columns)
-        writer.writerows(Table(columns).rows())
+        for part in Table(columns).parts():
+            writer.writerows(zip(*part, strict=True))
 
 
 def manifest(
