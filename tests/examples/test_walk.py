@@ -7,8 +7,8 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import OutputError
 from bboxqa.examples import SCENES, example_file, read_expected
-from bboxqa.examples.lessons import EXAMPLES, walk_iou, walk_matching, write_example
-from bboxqa.examples.walks import Check, Step, Walk, digits, walk_image
+from bboxqa.examples.lessons import EXAMPLES, walk, write_example
+from bboxqa.examples.walks import Check, Step, Walk, digits
 
 N_CHECKS = {
     "fruits": 4 + 3 + 1 + 3 + 1,
@@ -55,31 +55,27 @@ def test_the_steps_end_at_what_one_call_returns(scene):
     assert walk.steps[-1].checks[0].computed == digits(result.alpha)
 
 
-def walk_fruits(expected):
-    return walk_image("fruits", expected)
-
-
 CHANGES = [
-    (walk_fruits, ("images", "fruits", "alpha"), 0.0223,
+    ("fruits", ("images", "fruits", "alpha"), 0.0223,
      "alpha = 0.0222: DIFFERS: expected 0.0223"),
-    (walk_fruits, ("images", "fruits", "bbox_iou", "1-6"), 0.8401,
+    ("fruits", ("images", "fruits", "bbox_iou", "1-6"), 0.8401,
      "IoU of 1 and 6 = 0.8400: DIFFERS: expected 0.8401"),
-    (walk_iou, ("bbox_iou", 4, "iou"), 0.6667, "IoU of boxes 5 = 0.4706: DIFFERS: expected 0.6667"),
-    (walk_iou, ("polygon_iou_pixel_inclusive", 0, "union_px"), 20,
+    ("iou", ("bbox_iou", 4, "iou"), 0.6667, "IoU of boxes 5 = 0.4706: DIFFERS: expected 0.6667"),
+    ("iou", ("polygon_iou_pixel_inclusive", 0, "union_px"), 20,
      "13 px / 19 px = 0.6842: DIFFERS: expected 13 px / 20 px = 0.6842"),
-    (walk_matching, ("matching", "cases", 15, "units"), [[7, 10], [None, 8]],
+    ("matching", ("matching", "cases", 15, "units"), [[7, 10], [None, 8]],
      "units of case 16 = {7,8} {-,10}: DIFFERS: expected {7,10} {-,8}"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("walk", "path", "value", "told"), CHANGES)
-def test_a_changed_expectation_is_told(walk, path, value, told):
+@pytest.mark.parametrize(("name", "path", "value", "told"), CHANGES)
+def test_a_changed_expectation_is_told(name, path, value, told):
     expected = copy.deepcopy(read_expected())
     place = expected
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    result = walk(expected)
+    result = walk(name, expected)
     assert not result.agrees
     assert sum(not one.agrees for one in result.checks) == 1
     text = result.text()
@@ -90,7 +86,7 @@ def test_a_changed_expectation_is_told(walk, path, value, told):
 def test_a_value_of_the_matrix_that_is_not_expected_at_all_is_told():
     expected = read_expected()
     expected["images"]["fruits"]["coincidence_matrix"] = {"values": ["1"], "matrix": [[2]]}
-    assert not walk_fruits(expected).agrees
+    assert not walk("fruits", expected).agrees
 
 
 def test_nothing_compared_is_no_agreement():
