@@ -325,7 +325,7 @@ def _write_fixed_files(
     paths: tuple[Path, ...], settings: "ValidateSettings", given: Any
 ) -> tuple[Path, ...]:
     """Write fixed files; return the files to validate afterwards."""
-    from bboxqa.core.files import check_fixed, fixed_path, write_fixed
+    from bboxqa.core.files import fixed_path, write_fixed
 
     result = []
     for file, fixed, identity in _fixed(paths, settings, given):
@@ -335,8 +335,8 @@ def _write_fixed_files(
             continue
         if not given.in_place:
             console.refuse_inputs([fixed_path(file)], [*paths, given.ground_truth, given.baseline])
-        check_fixed(file, in_place=given.in_place, force=given.force)
-        target = write_fixed(file, fixed.text, in_place=given.in_place, fixed=identity)
+        how = {"in_place": given.in_place, "force": given.force, "fixed": identity}
+        target = write_fixed(file, fixed.text, **how)
         result.append(target)
         by_code = Counter(change.code for change in fixed.changes)
         named = ", ".join(f"{code} {number:,}" for code, number in sorted(by_code.items()))

@@ -41,18 +41,6 @@ def _beginning(name: str) -> str:
     return "." + os.fsencode(name)[:_LONGEST].decode("utf-8", "ignore")
 
 
-def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
-    """Refuse to fix a file ``NAME.json`` if that would replace another file, with OutputError.
-
-    Fixing in place writes ``NAME.json.bak``; otherwise it writes ``NAME.fixed.json``, which `force`
-    allows to replace.
-    """
-    written = _copy_of(source) if in_place else fixed_path(source)
-    if written.exists() and not (force and not in_place):
-        todo = "" if in_place else ", or give --force"
-        raise OutputError(f"{written}: already exists; move it away{todo}")
-
-
 def refuse_replacing(outputs: Iterable[Path | None], read: Iterable[Path]) -> None:
     """Raise OutputError if an output is one of the files that are read, whatever links lead to it.
 
@@ -63,18 +51,15 @@ def refuse_replacing(outputs: Iterable[Path | None], read: Iterable[Path]) -> No
     ...
     bboxqa.core.errors.OutputError: ... is one of the files to read; name another file
     """
-    existing = {_inode(each): each for each in outputs if each is not None and each.is_file()}
+    existing = {
+        identity_of(each)[:2]: each for each in outputs if each is not None and each.is_file()
+    }
     if not existing:
         return
     for path in read:
         with suppress(OSError, ValueError):
-            if (output := existing.get(_inode(path))) is not None:
+            if (output := existing.get(identity_of(path)[:2])) is not None:
                 raise OutputError(f"{output} is one of the files to read; name another file")
-
-
-def _inode(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_dev, status.st_ino
 
 
 Identity = tuple[int, ...]
@@ -98,34 +83,39 @@ def digest_of(path: Path) -> str:
 
 
 def write_fixed(
-    source: Path, text: bytes | mmap.mmap, *, in_place: bool, fixed: Identity | None = None
+    source: Path,
+    text: bytes | mmap.mmap,
+    *,
+    in_place: bool,
+    force: bool = False,
+    fixed: Identity | None = None,
 ) -> Path:
     """Write ``NAME.fixed.json`` next to a source ``NAME.json``; return the file that was written.
 
     If `in_place`, ``NAME.json`` is replaced, of which a copy is kept as ``NAME.json.bak``; a link
-    is followed. Raises OutputError if the file cannot be written, or if the source is no longer
-    the one with the identity `fixed`.
+    is followed. Raises OutputError if the file cannot be written, if the copy exists, or
+    ``NAME.fixed.json`` without `force`, or if the source is no longer the one with the identity
+    `fixed`.
     """
-    if not in_place:
-        write_atomically(fixed_path(source), text)
-        return fixed_path(source)
     target = source.resolve()
+    written = target.with_name(target.name + ".bak") if in_place else fixed_path(source)
+    if written.exists() and not (force and not in_place):
+        todo = "" if in_place else ", or give --force"
+        raise OutputError(f"{written}: already exists; move it away{todo}")
+    if not in_place:
+        write_atomically(written, text)
+        return written
     rights = target.stat().st_mode
-    write_atomically(_copy_of(source), target.read_bytes(), on_disk=True)
+    write_atomically(written, target.read_bytes(), on_disk=True)
     try:
         write_atomically(target, text, replaces=fixed, on_disk=True)
     except OutputError:
         # The source was not replaced, and a leftover copy would stop the next run.
-        _copy_of(source).unlink(missing_ok=True)
+        written.unlink(missing_ok=True)
         raise
-    for path in (_copy_of(source), target):
+    for path in (written, target):
         path.chmod(rights)
     return source
-
-
-def _copy_of(source: Path) -> Path:
-    real = source.resolve()
-    return real.with_name(real.name + ".bak")
 
 
 def fixed_path(source: Path) -> Path:
@@ -146,18 +136,10 @@ def write_atomically(
     Raises OutputError if it cannot be written. Then the existing file stays, and no temporary file
     is left. A killed process leaves the old file or the new one, whole.
 
-    Parameters
-    ----------
-    path : Path
-        The target, in an existing folder. An existing file is replaced and keeps its permissions; a
-        link is followed. A pipe or a device is written to.
-    data : bytes-like
-    replaces : tuple of int, optional
-        The `identity_of` the file to replace; any other file is not replaced.
-    private : bool
-        Whether only the owner may read the file, also while it is being written.
-    on_disk : bool
-        Whether the content reaches the disk before the file is renamed, in case power is lost.
+    An existing file is replaced and keeps its permissions, but only the one whose `identity_of` is
+    `replaces`, if given; a link is followed, and a pipe or a device written to. Only the owner may
+    read a `private` file, also while it is being written. With `on_disk`, the content reaches the
+    disk before the file is renamed, in case power is lost.
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")
