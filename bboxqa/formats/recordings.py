@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
-from bboxqa.core.arrays import IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean, count, in_natural_order
 from bboxqa.formats.opening import decoded
@@ -49,6 +47,7 @@ _ALIASES = {
     "file": ("filename", "file name", "file path"),
 }  # fmt: skip
 _TIMES = ("start", "end")
+_NAMED = ("recording", "annotator", "tier", "label")
 _TITLE_UNIT = re.compile(r"(.*[^\W_])[\W_]+(ms|msec|millis|milliseconds|s|sec|secs|seconds)\W*")
 # How ELAN names a column of times, and seconds as its unit.
 _ELAN_TIME, _ELAN_SECONDS = "begin time - ", r" - (?:hh:mm:ss\.ms|ss\.msec)$"
@@ -151,8 +150,9 @@ def _rows_of(
             )
         if not wrong:
             (start, is_rounded), (end, is_end_rounded) = filter(None, times.values())
-            names = (cells["recording"], cells["annotator"], cells["tier"], cells["label"])
-            yield (*names, start, end, number, line), is_rounded + is_end_rounded
+            recording, annotator, tier, label = map(cells.__getitem__, _NAMED)
+            row = (recording, annotator, tier, label, start, end, number, line)
+            yield row, is_rounded + is_end_rounded
 
 
 def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit, bool]:
@@ -302,50 +302,42 @@ def _assembled(
     duration_ms: int | None,
     notes: Sequence[str],
 ) -> Segments:
-    recording, annotator, tier, label, start, end, file, line = zip(*rows, strict=True)
+    *named, start, end, file, line = zip(*rows, strict=True)
     recordings = sorted({name for name, _ in asked_about})
     annotators = in_natural_order({name for _, name in asked_about})
-    tiers, labels = sorted({*tier}), sorted({*label})
-
-    def codes(values: Sequence[str], names: Sequence[str]) -> IntArray:
+    tiers, labels = sorted({*named[2]}), sorted({*named[3]})
+    tables, codes = (recordings, annotators, tiers, labels), dict[str, Any]()
+    for key, values, names in zip(_NAMED, named, tables, strict=True):
         place = {name: number for number, name in enumerate(names)}
-        return np.array([place[value] for value in values], np.int32)
-
-    places, ends = codes(recording, recordings), np.array(end, np.int64)
+        codes[key] = np.array([place[value] for value in values], np.int32)
+        codes[f"{key}_names"] = tuple(names)
+    ends = np.array(end, np.int64)
     duration = np.full(len(recordings), duration_ms or 0, np.int64)
     if duration_ms is None:
-        np.maximum.at(duration, places, ends)
+        np.maximum.at(duration, codes["recording"], ends)
         notes = [*notes, _LENGTH_NOTE]
     asked = np.zeros((len(recordings), len(annotators)), np.bool_)
     for each, name in asked_about:
         asked[recordings.index(each), annotators.index(name)] = True
+    if alone := [recordings[number] for number in np.flatnonzero(asked.sum(axis=1) == 1)]:
+        some = f"{count(len(alone), 'recording')} by only one annotator, not compared"
+        notes = [*notes, f"{some}: {', '.join(alone)}"]
+    marked = np.zeros((len(annotators), len(tiers)), np.bool_)
+    marked[codes["annotator"], codes["tier"]] = True
+    for who, which in np.argwhere(~marked).tolist():
+        unmarked = f"{annotators[who]} has no segment in the tier {tiers[which]!r}"
+        notes = [*notes, f"{unmarked}: taken to have marked nothing"]
     segments = Segments(
-        recording=places,
-        annotator=codes(annotator, annotators),
-        tier=codes(tier, tiers),
+        **codes,
         start=np.array(start, np.int64),
         end=ends,
-        label=codes(label, labels),
-        recording_names=tuple(recordings),
-        annotator_names=tuple(annotators),
-        tier_names=tuple(tiers),
-        label_names=tuple(labels),
         duration=duration,
         asked=asked,
         file=np.array(file, np.int32),
         line=np.array(line, np.int64),
         sources=tuple(sources),
+        notes=tuple(notes),
     )
     if problems := segment_problems(segments):
         raise DatasetError(problems, _CORRECT)
-    if alone := [recordings[place] for place in np.flatnonzero(asked.sum(axis=1) == 1)]:
-        some = f"{count(len(alone), 'recording')} by only one annotator, not compared"
-        notes = [*notes, f"{some}: {', '.join(alone)}"]
-    marked = np.zeros((len(annotators), len(tiers)), np.bool_)
-    marked[segments.annotator, segments.tier] = True
-    unmarked = [
-        f"{annotators[who]} has no segment in the tier {tiers[which]!r}: taken to have marked "
-        "nothing"
-        for who, which in np.argwhere(~marked).tolist()
-    ]
-    return replace(segments, notes=(*notes, *unmarked))
+    return segments

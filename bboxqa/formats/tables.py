@@ -15,7 +15,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
-from bboxqa.formats.heads import PARQUET
+from bboxqa.formats.heads import PARQUET, as_utf8
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded, parquet_errors
 from bboxqa.formats.translation.collector import BrokenTextError
@@ -276,11 +276,8 @@ def header_of(head: bytes) -> list[str]:
     >>> header_of(b"image;x\na.jpg;1\n"), header_of(b'{"image": "a.jpg", "x": 1}\n{"')
     (['image', 'x'], ['image', 'x'])
     """
-    try:
-        lines = decoded("", head).splitlines()
-    except DatasetError:
-        # The last character may be cut off.
-        lines = head[:-4].decode("utf-8", "replace").splitlines()
+    # The last character may be cut off.
+    lines = as_utf8(head).decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")
     if first.lstrip()[:1] in ("[", "{"):
         # Objects at the beginning, of which the last may be cut off.

@@ -296,14 +296,16 @@ def _sample(document: RawDocument) -> Columns:
     section = document.sections.get("annotations", Section())
     _, _, end = document.spans.get("annotations", (0, 0, 0))
     begins = section.offsets[:: max(1, len(section.offsets) // _PIECES)]
-    builder = ColumnsBuilder()
+    sample: list[Any] = []
     for begin in begins:
         cut = BETWEEN_RECORDS.search(document.text, begin + _SAMPLED // len(begins), end)
         stop = end - 1 if cut is None else cut.start() + 1
         # A piece that ends inside a record is left out of the sample.
         with suppress(ValueError, TypeError, RecursionError):
             records = _loaded(b"[%b]" % document.text[begin:stop])
-            builder.add([each for each in records if "image_id" in each and "bbox" in each])
+            sample += [each for each in records if "image_id" in each and "bbox" in each]
+    builder = ColumnsBuilder()
+    builder.add(sample)
     return builder.done()
 
 
