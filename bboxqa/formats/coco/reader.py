@@ -42,18 +42,8 @@ from bboxqa.formats.records import (
     is_id,
     whole_number,
 )
-from bboxqa.formats.scanner import (
-    BETWEEN_RECORDS,
-    begins_with_results,
-    read_bytes,
-    read_path,
-)
-from bboxqa.formats.source import (
-    SourcePath,
-    members_with,
-    only_file,
-    size_and_digest,
-)
+from bboxqa.formats.scanner import BETWEEN_RECORDS, begins_with_results, read_bytes, read_path
+from bboxqa.formats.source import SourcePath, members_with, only_file, size_and_digest
 from bboxqa.model.annotations import Source
 from bboxqa.model.table import FilePlaces
 
