@@ -301,11 +301,11 @@ def _read_wide(table: Table, layout: str) -> Ratings:
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
     names = tuple(map(str, rows)), tuple(columns)
     of_rows = layout == "raters-x-units"
+    units, annotators = names[::-1] if of_rows else names
     right, wrong = (_ANNOTATORS, _UNITS) if of_rows else (_UNITS, _ANNOTATORS)
-    n_annotators, n_units = (len(e) for e in ((rows, columns) if of_rows else (columns, rows)))
     reason = f"its first column is called {corner!r}" if wrong.fullmatch(corner) else ""
-    if not reason and n_annotators > n_units and not right.fullmatch(corner):
-        reason = f"it would be {n_annotators:,} annotators of {count(n_units, 'unit')}"
+    if not reason and len(annotators) > len(units) and not right.fullmatch(corner):
+        reason = f"it would be {len(annotators):,} annotators of {count(len(units), 'unit')}"
     if reason and layout != "counts":
         word, other = ("annotator", LAYOUTS[2]) if of_rows else ("unit", LAYOUTS[1])
         raise DatasetError(
@@ -320,14 +320,11 @@ def _read_wide(table: Table, layout: str) -> Ratings:
         if times > 1
     ]:
         raise DatasetError(problems, "Every annotator and every unit has one row or column.")
-    inner = LabelColumn(codes[:, 1:].ravel(), cells.labels)
+    inner = codes[:, 1:].T if of_rows else codes[:, 1:]
+    values = LabelColumn(inner.ravel(), cells.labels)
     if layout == "counts":
-        return _from_counts(table, inner, *names)
-    values = _answers(table, inner)
-    if layout == "units-x-raters":
-        return from_cells(code(values), names[1], len(rows), names[0])
-    across = LabelColumn(values.codes.reshape(len(rows), -1).T.ravel(), values.labels)
-    return from_cells(code(across), names[0], len(columns), names[1])
+        return _from_counts(table, values, *names)
+    return from_cells(code(_answers(table, values)), annotators, len(units), units)
 
 
 def _from_counts(
