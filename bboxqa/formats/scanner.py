@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.json_values import TOO_DEEP, nests_deep
+from bboxqa.core.json_values import TOO_DEEP, nests_deep, pointer_to
 from bboxqa.core.machine import gc_paused
 from bboxqa.formats.column_builder import PLAIN_TYPES, ColumnsBuilder, TypedWindow
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
@@ -190,11 +191,8 @@ def _object(repeated: dict[str, None], pairs: list[tuple[str, Any]]) -> dict[str
     """Return an object; keys that occur twice go to `repeated`."""
     result = dict(pairs)
     if len(result) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                repeated[key] = None
-            seen.add(key)
+        times = Counter(key for key, _ in pairs)
+        repeated |= dict.fromkeys(key for key in times if times[key] > 1)
     return result
 
 
@@ -208,8 +206,7 @@ def _not_finite(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
             yield from _not_finite(inner, f"{pointer}/{place}")
     elif type(value) is dict:
         for key, inner in value.items():
-            escaped = key.replace("~", "~0").replace("/", "~1")
-            yield from _not_finite(inner, f"{pointer}/{escaped}")
+            yield from _not_finite(inner, pointer + pointer_to(key))
 
 
 _BLANK = re.compile(rb"[ \t\n\r]*")
