@@ -71,7 +71,7 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
-    shown = (prose, marked_up, breakable, number, table, svg)
+    shown = (prose, marked_up, number, table, svg)
     environment.filters.update({each.__name__: each for each in shown})
     environment.filters.update(counted=count, short=short_name)
     return environment
@@ -104,14 +104,6 @@ def marked_up(text: str) -> "Markup":
         code.format(piece) if place % 2 else prose(piece)
         for place, piece in enumerate(_CODE.split(text))
     )
-
-
-def breakable(path: str) -> "Markup":
-    """Return a path that breaks into lines at its slashes and colons."""
-    from markupsafe import Markup, escape
-
-    text = str(escape(one_line(path)))
-    return Markup(re.sub("([/\\\\:])", r"\1<wbr>", text))  # noqa: S704 - escaped above
 
 
 def table_anchor(title: str) -> str:
