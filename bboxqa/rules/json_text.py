@@ -2,7 +2,7 @@
 
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.formats.document import BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.document import BYTE_ORDER_MARK
 from bboxqa.formats.heads import WHAT, absence_of, kind_of
 from bboxqa.formats.records import LISTS
 from bboxqa.model.findings import Edit
@@ -18,77 +18,49 @@ _PLAIN = '{"images": [], "annotations": [], "categories": []}'
 _FINITE = "a finite number"
 
 
-@rule(
-    "F001 error: file is not valid JSON",
-    breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
-    explanation="""The text is not JSON from this byte on: it was cut off, or has a comma before a
-        bracket. The records before the break are checked. Export the file again, or correct it.""",
-    bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
-    good=_PLAIN,
-)
-def _broken(document: Document, _settings: ValidateSettings) -> Checked:
-    reading = document.reading
-    head = bytes(reading.text[:_HEAD]).lstrip()
+def _text(document: Document, _settings: ValidateSettings) -> Checked:
+    """F001 to F003 and F005: text that is no JSON, goes on, is not in UTF-8, or repeats keys."""
+    reading, text = document.reading, document.reading.text
+    head = bytes(text[:_HEAD]).lstrip()
+    kind, expected = (
+        kind_of(head) if reading.broken else None,
+        "valid JSON to the end of the document",
+    )
     for offset, why in reading.broken:
         if not reading.size:
-            message = "the file is empty; expected a JSON object"
-        elif (kind := kind_of(head)) is not None:
-            is_other = f"is {WHAT[kind][0]}; expected a JSON object"
-            message = f"the file {absence_of(head) or is_other}"
-        elif offset >= len(reading.text) or why == _ENDS:
-            message = f"the file ends at byte {offset:,}, before the document does"
+            what = "the file is empty; expected a JSON object"
+        elif kind is not None:
+            what = absence_of(head) or f"is {WHAT[kind][0]}; expected a JSON object"
+            what = f"the file {what}"
+        elif offset >= len(text) or why == _ENDS:
+            what = f"the file ends at byte {offset:,}, before the document does"
         else:
             reason = why[:1].lower() + why[1:] if why[1:2].islower() else why
             unread = "; the rest of the file is not read" if reading.stopped else ""
-            message = f"not JSON at byte {offset:,}: {reason.rstrip('. ')}{unread}"
-        found = _around(reading, max(offset - _AROUND, 0), offset + _AROUND)
-        expected = "valid JSON to the end of the document"
-        yield Defect(message, offset=offset, found=found, expected=expected)
-
-
-def _around(reading: RawDocument, start: int, stop: int) -> str:
-    return reading.text[start:stop].decode("utf-8", "replace")
-
-
-@rule(
-    "F002 error, unsafe fix: text follows the document",
-    breaks="Python's decoder stops with 'Extra data'.",
-    explanation="""The file continues after the end of the document, as when a shorter file is
-        written over a longer one. The unsafe fix removes that text; look at it first.""",
-    bad=_PLAIN + '{"annotations": []}',
-    good=_PLAIN + "\n\n",
-)
-def _trailing(document: Document, _settings: ValidateSettings) -> Checked:
-    reading, start = document.reading, document.reading.trailing
-    if start is None:
-        return
-    rest, expected = _around(reading, start, start + _AROUND), "nothing but blanks"
-    what = f"{count(len(reading.text) - start, 'byte')} after the document ({shortened(rest)}); "
-    what += "expected the end of the file"
-    # If the document has none of COCO's lists, they may be in the text that follows.
-    edits = (Edit("", "remove"),) if reading.sections else ()
-    yield Defect(what, offset=start, found=rest, expected=expected, edits=edits)
-
-
-@rule(
-    "F003 warning, safe fix: encoding is not plain UTF-8",
-    breaks="Python's decoder, and so pycocotools, refuses a byte order mark and other encodings.",
-    explanation="""JSON is UTF-8 without a byte order mark. The fix writes the same text as UTF-8,
-        but not from another 8-bit encoding, since a file does not show which it has.""",
-    bad="\ufeff" + _PLAIN,
-    good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
-)
-def _encoding(document: Document, _settings: ValidateSettings) -> Checked:
-    reading = document.reading
-    if not reading.encoding or (reading.broken and kind_of(bytes(reading.text[:_HEAD]).lstrip())):
-        return
-    # UTF-16 and UTF-32 can be recognised, but 8-bit encodings cannot.
-    is_certain = reading.text[:3] == BYTE_ORDER_MARK or (
-        reading.not_utf8 is None and reading.text.find(_REPLACEMENT) < 0
-    )
-    what = f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark"
-    edits = (Edit("", "replace"),) if is_certain else ()
-    yield Defect(what, offset=0, found=reading.encoding, expected="UTF-8", edits=edits)
+            what = f"not JSON at byte {offset:,}: {reason.rstrip('. ')}{unread}"
+        found = text[max(offset - _AROUND, 0) : offset + _AROUND].decode("utf-8", "replace")
+        yield Defect(what, offset=offset, found=found, expected=expected, code="F001")
+    if (start := reading.trailing) is not None:
+        rest = text[start : start + _AROUND].decode("utf-8", "replace")
+        what = f"{count(len(text) - start, 'byte')} after the document ({shortened(rest)}); "
+        what, expected = what + "expected the end of the file", "nothing but blanks"
+        # If the document has none of COCO's lists, they may be in the text that follows.
+        edits = (Edit("", "remove"),) if reading.sections else ()
+        yield Defect(what, offset=start, found=rest, expected=expected, edits=edits, code="F002")
+    if (encoding := reading.encoding) and kind is None:
+        # UTF-16 and UTF-32 can be recognised, but 8-bit encodings cannot.
+        is_certain = text[:3] == BYTE_ORDER_MARK or (
+            reading.not_utf8 is None and text.find(_REPLACEMENT) < 0
+        )
+        what = f"encoding is {encoding}; expected UTF-8 without a byte order mark"
+        edits = (Edit("", "replace"),) if is_certain else ()
+        yield Defect(what, offset=0, found=encoding, expected="UTF-8", edits=edits, code="F003")
+    for pointer, key in reading.repeated:
+        what = (
+            f"key {shortened(key)} appears more than once in its object; only the last one counts"
+        )
+        at, expected = pointer + pointer_to(key), "each key once"
+        yield Defect(what, at, found=key, expected=expected, code="F005")
 
 
 @rule(
@@ -121,22 +93,6 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Checked:
         )  # fmt: skip
 
 
-@rule(
-    "F005 error: key appears twice",
-    breaks="Readers keep the last value and drop the others silently.",
-    explanation="""An object has the same key more than once, often because files were joined by
-        hand. Decide which value is right and delete the others.""",
-    bad='{"images": [], "categories": [], "annotations": [{"id": 1}], "annotations": []}',
-    good={"annotations": [{"id": 1, "attributes": {"id": 1}}]},
-)
-def _repeated(document: Document, _settings: ValidateSettings) -> Checked:
-    for pointer, key in document.reading.repeated:
-        what = (
-            f"key {shortened(key)} appears more than once in its object; only the last one counts"
-        )
-        yield Defect(what, pointer + pointer_to(key), found=key, expected="each key once")
-
-
 def _whole(document: Document, settings: ValidateSettings) -> Checked:
     """F006 and F007: files whose top level is no object, and large ones."""
     reading = document.reading
@@ -156,6 +112,40 @@ def _whole(document: Document, settings: ValidateSettings) -> Checked:
 
 
 RULES = (
+    rule(
+        "F001 error: file is not valid JSON",
+        breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
+        explanation="""The text is not JSON from this byte on: it was cut off, or has a comma before
+            a bracket. The records before the break are checked. Export the file again, or correct
+            it.""",
+        bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
+        good=_PLAIN,
+    )(_text),
+    rule(
+        "F002 error, unsafe fix: text follows the document",
+        breaks="Python's decoder stops with 'Extra data'.",
+        explanation="""The file continues after the end of the document, as when a shorter file is
+            written over a longer one. The unsafe fix removes that text; look at it first.""",
+        bad=_PLAIN + '{"annotations": []}',
+        good=_PLAIN + "\n\n",
+    )(_text),
+    rule(
+        "F003 warning, safe fix: encoding is not plain UTF-8",
+        breaks="""Python's decoder, and so pycocotools, refuses a byte order mark and other
+            encodings.""",
+        explanation="""JSON is UTF-8 without a byte order mark. The fix writes the same text as
+            UTF-8, but not from another 8-bit encoding, since a file does not show which it has.""",
+        bad="\ufeff" + _PLAIN,
+        good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
+    )(_text),
+    rule(
+        "F005 error: key appears twice",
+        breaks="Readers keep the last value and drop the others silently.",
+        explanation="""An object has the same key more than once, often because files were joined by
+            hand. Decide which value is right and delete the others.""",
+        bad='{"images": [], "categories": [], "annotations": [{"id": 1}], "annotations": []}',
+        good={"annotations": [{"id": 1, "attributes": {"id": 1}}]},
+    )(_text),
     rule(
         "F006 error: top level is neither an object nor a list of results",
         breaks="pycocotools stops: 'annotation file format … not supported'.",

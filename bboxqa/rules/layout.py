@@ -192,22 +192,16 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
     """Whether x is told from y, and so boxes can be converted."""
 
 
-class _Evidence:
+class _Evidence(msgspec.Struct, frozen=True, eq=False):
     """Boxes compared with their areas, or with their outlines or, without one, their images."""
 
-    def __init__(self, boxes: Boxes, *, by_area: bool) -> None:
-        self.boxes = boxes
-        self.area = boxes.area if by_area else None
-        self.by_outline = np.zeros(len(boxes.bbox), np.bool_)
-        if self.area is not None:
-            known = boxes.sized & (self.area > 0)
-        else:
-            known = (boxes.bbox[:, 2] != 0) & (boxes.bbox[:, 3] != 0) & ~np.isnan(boxes.bbox[:, 0])
-            if boxes.bounds is not None:
-                # Outlines in shares show nothing, as boxes in shares fit them.
-                self.by_outline = row_max(boxes.bounds) > 1 + _SHARE
-        is_sized = ~np.isnan(boxes.size[:, 0] + boxes.size[:, 1])
-        self.judged: BoolArray = known & (is_sized | self.by_outline)
+    boxes: Boxes
+    area: FloatArray | None
+    """(N,) float64. The areas, if they decide."""
+    by_outline: BoolArray
+    """(N,) bool. Whether an outline decides."""
+    judged: BoolArray
+    """(N,) bool. Whether there is anything that decides."""
 
     def holds(self, layout: Layout, rows: IndexArray) -> BoolArray:
         """Return which of the boxes are right in a layout, (K,) bool."""
@@ -282,12 +276,21 @@ def layout_of(boxes: Boxes) -> Diagnosis | None:
     Areas of boxes without outlines decide, then outlines and images. A layout is that of all boxes,
     of those of some annotators, or of those images of five or more boxes where it is proved.
     """
+    bbox, outlined = boxes.bbox, np.zeros(len(boxes.bbox), np.bool_)
     with np.errstate(all="ignore"):
-        for by_area in (False,) if boxes.area is None else (True, False):
-            evidence = _Evidence(boxes, by_area=by_area)
+        is_sized = ~np.isnan(boxes.size[:, 0] + boxes.size[:, 1])
+        for area in (None,) if boxes.area is None else (boxes.area, None):
+            if area is not None:
+                known = boxes.sized & (area > 0)
+            else:
+                known = (bbox[:, 2] != 0) & (bbox[:, 3] != 0) & ~np.isnan(bbox[:, 0])
+                if boxes.bounds is not None:
+                    # Outlines in shares show nothing, as boxes in shares fit them.
+                    outlined = row_max(boxes.bounds) > 1 + _SHARE
+            evidence = _Evidence(boxes, area, outlined, known & (is_sized | outlined))
             rows = np.flatnonzero(evidence.judged)
             fails = rows[~evidence.holds(_COCO, rows)]
-            for group in (np.zeros(len(boxes.bbox), np.int64), boxes.author, boxes.image):
+            for group in (np.zeros(len(bbox), np.int64), boxes.author, boxes.image):
                 if len(fails) and (found := _of_groups(evidence, rows, fails, group)):
                     return found
     return None

@@ -344,24 +344,20 @@ def _boxes(document: Document, code: str, pointers: Iterable[str]) -> tuple[Foun
     """Return the boxes of the first annotations that pointers lead to, if they are numbers."""
     places = dict.fromkeys(map(row_of, pointers))
     rows = [row for name, row in places if name == "annotations" and row >= 0]
-    result, all_rings = [], document.annotations.rings
+    columns, names, result = document.annotations, document.images.texts("file_name"), []
     for row in rows[:_MOST_BOXES]:
-        bbox = document.annotations.bbox[row : row + 1]
-        if not (np.isfinite(bbox).all() and (np.abs(bbox) < _FARTHEST).all() and len(bbox)):
+        bbox, image = columns.bbox[row : row + 1], int(document.image[row])
+        if not np.abs(bbox).max(initial=-1 if len(bbox) else np.inf) < _FARTHEST:
             continue
-        image = int(document.image[row])
-        size = document.image_size[image].tolist() if image >= 0 else [np.nan, np.nan]
-        name = document.images.get(image, "file_name")
         has_outline = code.startswith(_ABOUT_OUTLINES)
         numbers = shapes.ring_rows(document, row).tolist() if has_outline else []
-        rings = [shapes.ring_xy(all_rings, each) for each in numbers]
+        rings = [shapes.ring_xy(columns.rings, each) for each in numbers]
         rings = [xy for xy in rings if len(xy) > 1 and np.isfinite(xy).all()]
-        if sum(map(len, rings)) > _MOST_VERTICES or any(
-            np.abs(r).max() >= _FARTHEST for r in rings
-        ):
+        farthest = max((np.abs(xy).max() for xy in rings), default=0)
+        if farthest >= _FARTHEST or sum(map(len, rings)) > _MOST_VERTICES:
             rings = []
-        width, height = (None if np.isnan(side) else side for side in size)
+        width, height = (None if np.isnan(side) else side for side in document.size[row].tolist())
         drawn = tuple(tuple(ring.ravel().tolist()) for ring in rings)
-        image_name = name if isinstance(name, str) else ""
-        result.append(FoundBox(image_name, width, height, tuple(bbox[0].tolist()), drawn))
+        name = names[image] if image >= 0 else ""
+        result.append(FoundBox(name, width, height, tuple(bbox[0].tolist()), drawn))
     return tuple(result)
