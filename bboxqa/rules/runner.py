@@ -342,12 +342,12 @@ def _placed_in_origin(origin: Any, findings: Sequence[Finding]) -> Iterator[Find
 
 def _boxes(document: Document, code: str, pointers: Iterable[str]) -> tuple[FoundBox, ...]:
     """Return the boxes of the first annotations that pointers lead to, if they are numbers."""
-    places = dict.fromkeys(map(row_of, pointers))
-    rows = [row for name, row in places if name == "annotations" and row >= 0]
     columns, names, result = document.annotations, document.images.texts("file_name"), []
+    places = dict.fromkeys(map(row_of, pointers))
+    rows = [row for name, row in places if name == "annotations" and 0 <= row < len(columns)]
     for row in rows[:_MOST_BOXES]:
-        bbox, image = columns.bbox[row : row + 1], int(document.image[row])
-        if not np.abs(bbox).max(initial=-1 if len(bbox) else np.inf) < _FARTHEST:
+        bbox, image = columns.bbox[row], int(document.image[row])
+        if not np.abs(bbox).max() < _FARTHEST:
             continue
         has_outline = code.startswith(_ABOUT_OUTLINES)
         numbers = shapes.ring_rows(document, row).tolist() if has_outline else []
@@ -359,5 +359,5 @@ def _boxes(document: Document, code: str, pointers: Iterable[str]) -> tuple[Foun
         width, height = (None if np.isnan(side) else side for side in document.size[row].tolist())
         drawn = tuple(tuple(ring.ravel().tolist()) for ring in rings)
         name = names[image] if image >= 0 else ""
-        result.append(FoundBox(name, width, height, tuple(bbox[0].tolist()), drawn))
+        result.append(FoundBox(name, width, height, tuple(bbox.tolist()), drawn))
     return tuple(result)
