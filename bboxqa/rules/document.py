@@ -9,15 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    IntArray,
-    find,
-    remembered,
-    sum_by,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, remembered, sum_by
 from bboxqa.formats.column_builder import ColumnsBuilder, are_of_cvat
 from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.document import RawDocument

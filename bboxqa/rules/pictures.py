@@ -16,17 +16,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from bboxqa.core import file_names
 from bboxqa.core import image_opening as opening
 from bboxqa.core.arrays import ByteArray, IndexArray, Steps
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import (
-    IMAGE_SUFFIXES,
-    folder_problem,
-    is_foreign,
-    is_split,
-    normalised_name,
-    split_in,
-)
 from bboxqa.core.machine import threads
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.source import escaped
@@ -79,7 +72,7 @@ def find_files(names: Sequence[str | None], roots: Sequence[Path]) -> list[Place
 
 def _place(root: Path, name: str | None) -> Place:
     """Return where the file of a name is below a folder."""
-    if name is None or is_foreign(name):
+    if name is None or file_names.is_foreign(name):
         return Place(ImageState.NOT_ASKED if name is None else ImageState.OUTSIDE)
     try:
         path = (root / name).resolve()
@@ -124,7 +117,7 @@ class ImageSearch:
                 folders.sort()
                 for name in sorted(names):
                     path = Path(here, name)
-                    if path.suffix.lower() in IMAGE_SUFFIXES and not path.is_symlink():
+                    if path.suffix.lower() in file_names.IMAGE_SUFFIXES and not path.is_symlink():
                         found.setdefault(str(path), (root, path.relative_to(root).as_posix()))
         return found
 
@@ -177,14 +170,14 @@ class ImageSearch:
 def _of_split(name: str) -> str:
     """Return a path with a common name of the split that it begins with: val for valid."""
     first, slash, rest = name.partition("/")
-    split = split_in(first) if slash and is_split(first) else None
+    split = file_names.split_in(first) if slash and file_names.is_split(first) else None
     return name if split is None else f"{split[1]}/{rest}"
 
 
 def split_of(source: Path) -> str:
     """Return the split of a file or folder of annotations, or of the folder around it."""
     parts = [part for part in source.parts if place_of(f"{part}/a") != "a"]
-    named = (split_in(PurePosixPath(part).stem) for part in reversed(parts[-2:]))
+    named = (file_names.split_in(PurePosixPath(part).stem) for part in reversed(parts[-2:]))
     return next((each[1] for each in named if each is not None), "")
 
 
@@ -263,12 +256,12 @@ def _meanings(
     """Return the files that each lost name may mean: same path, else same file name."""
     index: dict[str, list[str]] = {}
     for file, (_, path) in search.files.items():
-        plain = normalised_name(path)
+        plain = file_names.normalised_name(path)
         for key in {plain, "/" + PurePosixPath(plain).name}:
             index.setdefault(key, []).append(file)
 
     def meant(name: str) -> list[str]:
-        plain, base = normalised_name(name), name.replace("\\", "/").rpartition("/")[2]
+        plain, base = file_names.normalised_name(name), name.replace("\\", "/").rpartition("/")[2]
         alike = index.get("/" + PurePosixPath(plain).name, [])
         exact = [file for file in alike if Path(file).name == base]
         return (index.get(plain) or exact or alike)[:_MAX_SUGGESTIONS]
@@ -281,7 +274,7 @@ def _meanings(
 
 def check_folders(folders: Iterable[Path]) -> None:
     """Raise DatasetError unless all of these are folders that can be read."""
-    problems = [folder_problem(folder, "a folder of images") for folder in folders]
+    problems = [file_names.folder_problem(folder, "a folder of images") for folder in folders]
     if any(problems):
         raise DatasetError([problem for problem in problems if problem])
 
