@@ -172,8 +172,7 @@ def _exact(document: Document, _settings: ValidateSettings) -> Checked:
     same_id = columns.whole["id"] & (columns.id == columns.id[earlier])
     # Whether another image or category has the id of the one that an annotation refers to.
     ambiguous = np.zeros(len(columns), np.bool_)
-    images, categories = document.images, document.categories
-    for records, row in ((images, document.image), (categories, document.category)):
+    for records, _, row in document.references.values():
         _, place, times = np.unique(records.id, return_inverse=True, return_counts=True)
         ambiguous |= np.append((times[place] > 1) & records.named, False)[row]
 
