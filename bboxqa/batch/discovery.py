@@ -178,8 +178,9 @@ class _Walk(msgspec.Struct):
 
     def is_followed(self, path: Path) -> bool:
         """Return whether a path is no link that leads out of the root, or such links are taken."""
-        is_inside = not path.is_symlink() or path.resolve().is_relative_to(self.root.resolve())
-        return self.follow_links or is_inside
+        if self.follow_links or not path.is_symlink():
+            return True
+        return path.resolve().is_relative_to(self.root.resolve())
 
     def project(self, below: Path, files: list[Path]) -> Project:
         """Return the project of a folder below the root."""
