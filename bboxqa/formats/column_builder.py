@@ -317,12 +317,11 @@ class ColumnsBuilder:
         self._grow("form", forms)
         rows = np.flatnonzero(forms == Form.RLE)
         if masks := [mask_of(column[row]) for row in rows.tolist()]:
-            self._counts += [mask.counts for mask in masks]
+            columns = {name: [mask[name] for mask in masks] for name in masks[0]}
+            self._counts += columns.pop("counts")
             known = self._problems
-            problem = [known.setdefault(mask.problem, len(known)) for mask in masks]
-            names = ("size", "total", "area", "bounds", "compressed")
-            columns = {name: np.array([getattr(mask, name) for mask in masks]) for name in names}
-            self._grow_part("rles", row=self.n + rows, problem=problem, **columns)
+            columns["problem"] = [known.setdefault(each, len(known)) for each in columns["problem"]]
+            self._grow_part("rles", row=self.n + rows, **columns)
 
     def _add_keypoints(self, records: Window) -> None:
         values = records["keypoints"]

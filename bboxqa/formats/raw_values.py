@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,8 +15,6 @@ from bboxqa.core.json_values import shortened
 from bboxqa.formats.columns import Form, Kind
 from bboxqa.model.masks import MAX_MASK_PIXELS, compress_counts, decode_counts, run_bounds
 
-Bounds = tuple[float, float, float, float]
-_NO_BOUNDS = (np.nan,) * 4
 _NUMBER = r"(?ai)\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*"
 
 FARTHEST = 1e6
@@ -108,20 +106,8 @@ def _are_pairs(points: Iterable[Any]) -> bool:
     return all(len(point) == 2 and are_numbers(point) for point in points)
 
 
-class Mask(NamedTuple):
-    """A mask given as run lengths."""
-
-    size: tuple[int, int]
-    total: int
-    area: int
-    bounds: Bounds
-    compressed: bool
-    problem: str
-    counts: bytes
-
-
-def mask_of(value: dict[str, Any]) -> Mask:
-    """Return a mask; what is unknown of it is as the columns of `Rles` have it."""
+def mask_of(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a mask by the columns of `Rles`, with its own problem and run lengths."""
     size, counts = value.get("size"), value.get("counts")
     height, width = -1, -1
     problem = ""
@@ -134,14 +120,20 @@ def mask_of(value: dict[str, Any]) -> Mask:
         problem = f"size is {shortened(size)}; expected fewer than {MAX_MASK_PIXELS:,} pixels"
     runs, wrong = _runs(counts)
     total, area = (-1, -1) if wrong else (sum(runs), sum(runs[1::2]))
-    problem, bounds, text = problem or wrong, _NO_BOUNDS, b""
+    problem, bounds, text = problem or wrong, (np.nan,) * 4, b""
     if not problem and total == height * width:
         array = np.array(runs, np.int64)
         bounds = run_bounds(array, height)
         text = counts.encode() if isinstance(counts, str) else compress_counts(array, height, width)
-    compressed = type(counts) is str
-    size = (height, width)
-    return Mask(size, min(total, 1 << 62), min(area, 1 << 62), bounds, compressed, problem, text)
+    return {
+        "size": (height, width),
+        "total": min(total, 1 << 62),
+        "area": min(area, 1 << 62),
+        "bounds": bounds,
+        "compressed": type(counts) is str,
+        "problem": problem,
+        "counts": text,
+    }
 
 
 def _runs(counts: object) -> tuple[list[int], str]:
