@@ -291,16 +291,7 @@ def with_one_order(
         joints.names = (*joints.names, *numbers) if joints.most else ()
         if not joints.limbs or max(map(max, joints.limbs)) >= len(joints.names):
             joints.limbs = limbs_of(joints.names)
-    # The number of joints of each annotation, with those that it omits.
-    lengths = [
-        np.zeros(0, np.int64) if of is None else np.maximum(
-            of.stop - of.start,
-            np.array([*(len(known[clean(each.name)].names) for each in file.categories), 0])[
-                _category_rows(file)
-            ],
-        )
-        for file, of in zip(files, points, strict=True)
-    ]  # fmt: skip
+    lengths = [_n_joints(file, known) for file in files]
     # A few names of a category may stand for very many omitted joints.
     n_points = sum(int(each.sum()) for each in lengths)
     limit = most_joints(sum(len(each.xy) for each in points if each is not None))
@@ -317,6 +308,17 @@ def with_one_order(
 def _category_rows(file: AnnotationFile) -> IndexArray:
     """Return the place of the category of each annotation in its file, (N,); -1 for none."""
     return find(ids_of(file.categories), file.columns.category_id)
+
+
+def _n_joints(file: AnnotationFile, known: Mapping[str, Joints]) -> IndexArray:
+    """Return the number of joints of each annotation, with those that it omits, (N,)."""
+    points = file.columns.keypoints
+    if points is None:
+        return np.zeros(0, np.int64)
+    named = [len(known[clean(each.name)].names) for each in file.categories]
+    least = np.array([*named, 0], np.int64)[_category_rows(file)]
+    found: IndexArray = np.maximum(points.stop - points.start, least)
+    return found
 
 
 def _places(own: Sequence[str], order: Sequence[str]) -> list[int]:
