@@ -67,7 +67,9 @@ def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Rea
             used = zip(values, rows.by_file(len(files)), strict=True)
             rows = replace(rows, **{field: np.concatenate([each[place] for each, place in used])})
     assigned, listed = _assign_all(joined, rows)
-    again = repeated_work(joined, rows, is_kept=reading.records or reading.check is None)
+    n_records, is_kept = sum(map(len, joined.of_record)), reading.records or reading.check is None
+    are_several = sessions is not None or n_records > len(joined.images)
+    again = repeated_work(joined, rows, is_kept=is_kept) if are_several else ""
     if reading.asked == "all":
         assigned[~listed] = True
     if joined.problems:
@@ -284,17 +286,18 @@ def _may_be_asked(joined: Joined, rows: Rows, assigned: BoolArray) -> BoolArray:
     files, asked = joined.files, joined.attribution.asked
     # A table or folder of label files does not say which other images its author saw, unless one of
     # the same format has an image without annotations: their tool writes these.
-    drawn = [len(np.unique(each)) for each in rows.by_file(len(files), "image")]
-    tells = [
+    drawn = rows.by_file(len(files), "image")
+    known = {
+        file.title
+        for file, image, held in zip(files, drawn, joined.of_record, strict=True)
         # Shapes without a box are annotations, too.
-        not file.n_apart and n < len(np.unique(held))
-        for file, n, held in zip(files, drawn, joined.of_record, strict=True)
-    ]
-    known = {file.title for file, is_known in zip(files, tells, strict=True) if is_known}
+        if not file.n_apart and len(np.unique(image)) < len(np.unique(held))
+    }
     is_open = np.zeros(assigned.shape[1], np.bool_)
-    # A person is open only if all files of the person are.
-    pairs = [(file, joined.annotators[e[0][0]]) for file, e in zip(files, asked, strict=True)
-             if e and e[0]]  # fmt: skip
+    named = (
+        (file, each[0][0]) for file, each in zip(files, asked, strict=True) if each and each[0]
+    )
+    pairs = [(file, joined.annotators[name]) for file, name in named]
     is_open[[who for _, who in pairs]] = True
     is_open[[who for file, who in pairs if file.lists_images or file.title in known]] = False
     authors = np.zeros_like(assigned)

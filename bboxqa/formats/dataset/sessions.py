@@ -85,9 +85,7 @@ def repeated_work(joined: Joined, rows: Rows, *, is_kept: bool) -> str:
     """
     files, annotator_names = joined.files, [*joined.annotators]
     # Versions of one file contradict each other in many places; this error names the cause.
-    is_unsure = any(joined.origins) or (joined.attribution.is_of_nobody and len(files) > 1)
-    n_records = sum(map(len, joined.of_record))
-    if is_unsure or (rows.session is None and n_records == len(joined.images)):
+    if any(joined.origins) or (joined.attribution.is_of_nobody and len(files) > 1):
         return ""
     start = np.cumsum([0, *(len(file.images) for file in files)])
     rows = rows.take(np.flatnonzero(rows.annotator >= 0))
