@@ -8,6 +8,7 @@ import click
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
 from bboxqa.cli.options import A_PATH, COMPARING, READING, params
+from bboxqa.core.errors import DatasetError
 from bboxqa.report import COMPARISON_VIEWS
 
 _OPTIONS = params(
@@ -67,6 +68,14 @@ def compare(
             before, after, settings, saved=saved, pseudonyms=pseudonyms, digest=out is not None,
             choices=choices, progress=progress,
         )  # fmt: skip
+    if isinstance(result, dict):
+        if out is not None:
+            raise DatasetError([result["reason"]], "Without the measured files, leave --out out.")
+        from bboxqa.report.comparison import since_lines
+
+        views: dict[str, Any] = {"json": dict, "text": since_lines}
+        console.print_result(result, views, output_format, None)
+        return 0
     written = []
     if out is not None:
         from bboxqa.formats.sources import files_read

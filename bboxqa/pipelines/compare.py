@@ -1,7 +1,6 @@
 """Differences between two versions of a data set, or since a result was saved."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from math import isnan, nan
 from pathlib import Path
@@ -31,7 +30,7 @@ from bboxqa.agreement.resampling import (
 )
 from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress, distinct
-from bboxqa.core.errors import BboxqaError, DatasetError
+from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.machine import one_blas_thread
 from bboxqa.core.text import one_line
 from bboxqa.core.version import __version__
@@ -54,7 +53,17 @@ from bboxqa.pipelines.versions import (
     names_of,
     renamed_categories,
 )
+from bboxqa.report.numbers import json_value
 
+# Settings that determine the figures of a result, without those of intervals and display.
+_COMPARED = (
+    "similarity", "iou_threshold", "matcher", "category_lenient", "missing", "empty_images",
+    "all_touched", "sigmas",
+)  # fmt: skip
+_MOVED = (
+    "the measured files are gone or have changed, or predictions were measured with them; to see "
+    "what changed in annotations, keep the former files beside the new ones"
+)
 _OF_VERSIONS = replace(AS_COMPARED, min_annotators=1, by_files="any")
 
 
@@ -126,12 +135,14 @@ def compare_files(
     digest: bool = True,
     choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
-) -> ComparisonResult:
+) -> ComparisonResult | dict[str, Any]:
     """Read two versions and compare them, with checked settings.
 
     `before` and `after` are files or folders; the other parameters are those of `compare` and
-    `read`. Where `before` is a saved result, `saved` is what `read_saved` returns: then the files
-    that were measured are compared. Raises DatasetError if these are not as they were.
+    `read`. Where `before` is a saved result, `saved` is what `read_saved` returns: then the
+    files that were measured are compared, or if these have changed, the saved figures are.
+
+    Raises ConfigError if saved figures were measured with other settings.
     """
     inputs = [] if saved is None else saved["manifest"]["inputs"]
     scores = [each["score"] for each in inputs if each.get("score") is not None]
@@ -142,38 +153,15 @@ def compare_files(
     )  # fmt: skip
     second = read_for(after, settings, reading)
     if saved is not None:
-        first = _measured(inputs, before, settings, reading)
+        first = _former(inputs, settings, reading)
+        if first is None:
+            return _since(saved, str(before), second, settings)
     else:
         first = read_for(before, settings, reading)
         if pseudonyms is not None:
             # A file may be named after a person of the other version, who was not known then.
             second = read_for(after, settings, reading)
     return compare_with(first, second, settings, progress=progress)
-
-
-def _measured(
-    saved: list[dict[str, Any]], folder: AnyPath, settings: AgreeSettings, reading: Reading
-) -> Dataset:
-    """Return the data that a saved result measured, if the files are as they were."""
-    sources = [each for each in msgspec.convert(saved, list[Source]) if each.role == "annotations"]
-    files: Files = [each.name for each in sources]
-    if all(each.annotator is not None for each in sources):
-        of_people: dict[str, list[AnyPath]] = {}
-        for each in sources:
-            of_people.setdefault(str(each.annotator), []).append(each.name)
-        files = of_people
-    has_model, data = any(each["role"] == "predictions" for each in saved), None
-    with suppress(BboxqaError):
-        data = read_for(files, settings, reading)
-    digests = [sorted(str(e.blake2b) for e in of) for of in (sources, data.sources if data else ())]
-    if data is None or has_model or digests[0] != digests[1]:
-        what = "the measured files are gone or have changed, or predictions were measured with them"
-        raise DatasetError(
-            [f"{folder}: {what}"],
-            "Keep the former files, and compare them: bboxqa compare FORMER AFTER\nThe figures of "
-            f"the result are in {Path(folder, 'summary.json')}; those of now: bboxqa agree AFTER",
-        )
-    return data
 
 
 def compare_with(
@@ -414,3 +402,55 @@ def _change(
             "difference": (last - first)[images],
         }),
     )  # fmt: skip
+
+
+def _since(
+    saved: Mapping[str, Any], folder: str, present: Dataset, settings: AgreeSettings
+) -> dict[str, Any]:
+    """Compare saved figures; refuse settings other than those of the saved result."""
+    now = msgspec.json.decode(msgspec.json.encode(settings))
+    then = now | saved["manifest"]["settings"]
+    for key in _COMPARED:
+        if now[key] != then[key]:
+            one, other = (f"{value}".strip("[]") for value in (now[key], then[key]))
+            problem = f"is {one}, but {other} in the result to compare with; leave it out"
+            raise ConfigError(problem, "iou" if key == "iou_threshold" else key)
+    result = agree_with(present, replace(settings, bootstrap=0), with_chance=False)
+    figures = []
+    for old, new in zip(saved["summary"]["thresholds"], result.thresholds, strict=True):
+        for name, was, value in (
+            ("alpha, pooled", old["alpha"], new.alpha),
+            ("alpha, mean over images", old["mean_image_alpha"], new.mean_image_alpha),
+            ("existence, F1", old["existence"]["f1"], new.existence.f1),
+        ):
+            change = None if was is None else json_value(value - was)
+            figure = {"before": was, "now": json_value(value), "difference": change}
+            figures.append({"name": f"{name}, {new.threshold_label}", **figure})
+    n_before, n_now = saved["summary"]["n_annotations"], len(present.annotations)
+    return {
+        "folder": folder,
+        "figures": figures,
+        "annotations_by_id": None,
+        "n_annotations": {"before": n_before, "now": n_now},
+        "reason": _MOVED,
+    }
+
+
+def _former(
+    saved: list[dict[str, Any]], settings: AgreeSettings, reading: Reading
+) -> Dataset | None:
+    """Return the data that were measured; None if the files are not as they were."""
+    sources = [each for each in msgspec.convert(saved, list[Source]) if each.role == "annotations"]
+    files: Files = [each.name for each in sources]
+    if all(each.annotator is not None for each in sources):
+        of_people: dict[str, list[AnyPath]] = {}
+        for each in sources:
+            of_people.setdefault(str(each.annotator), []).append(each.name)
+        files = of_people
+    try:
+        data = read_for(files, settings, reading)
+    except BboxqaError:
+        return None
+    digests = [sorted(str(each.blake2b) for each in of) for of in (sources, data.sources)]
+    has_model = any(each["role"] == "predictions" for each in saved)
+    return None if has_model or digests[0] != digests[1] else data
