@@ -52,6 +52,8 @@ class Clusters(FrozenArrays, frozen=True, eq=False):
         an annotator alone in a group. NaN for one group, or if all are alone.
     status : str
         "ok", or why the groups are not reliable.
+    merges : (A − 1, 4) float64, optional
+        The tree of a hierarchical grouping, as `scipy.cluster.hierarchy.linkage` returns it.
 
     References
     ----------
@@ -64,6 +66,7 @@ class Clusters(FrozenArrays, frozen=True, eq=False):
     inertia: float
     silhouette: float
     status: str
+    merges: FloatArray | None = None
 
 
 def cluster_annotators(
@@ -134,7 +137,8 @@ def cluster_annotators(
     silhouette = _silhouette(table, labels)
     reasons = ((TIED, tied), (NO_CONTRAST, np.isnan(silhouette)), (WEAK, silhouette <= _WEAK))
     status = "; ".join(reason for reason, holds in reasons if holds) or OK
-    return Clusters(labels, _inertia(table, labels), silhouette, status)
+    tree = merges if method == "hierarchical" else None
+    return Clusters(labels, _inertia(table, labels), silhouette, status, tree)
 
 
 def _numbered(labels: NDArray[Any]) -> IntArray:
@@ -186,7 +190,7 @@ def _silhouette(table: FloatArray, labels: IntArray) -> float:
     return float(np.where(known, (nearest - own) / np.where(known, widest, 1), 0).mean())
 
 
-Measure = Literal["agreement", "cosine"]
+Measure = Literal["agreement", "cosine", "correlation"]
 
 
 def annotator_similarity(
@@ -206,15 +210,16 @@ def annotator_similarity(
     n_annotators : int
         A.
     numbers : (K,) float64, optional
-        The values as numbers, of which a cosine is.
-    measure : {"agreement", "cosine"}
-        The share of equal values, or the cosine of the angle between two vectors of numbers.
+        The values as numbers; cosine and correlation need them.
+    measure : {"agreement", "cosine", "correlation"}
+        The share of equal values; the cosine of the angle between two vectors of numbers;
+        Pearson's correlation.
 
     Returns
     -------
     (A, A) float64
         Symmetric, 1 on the diagonal. NaN where two annotators share no unit; for a cosine, where
-        one gave zeros only.
+        one gave zeros only; for a correlation, where one gave equal numbers only.
 
     Raises
     ------
@@ -235,7 +240,7 @@ def annotator_similarity(
     if measure not in get_args(Measure):
         raise ConfigError(f"measure is {measure!r}; expected one of {', '.join(get_args(Measure))}")
     rated = data.state == Cell.CATEGORY
-    unit, value = data.unit[rated], data.value[rated]
+    unit, value, annotator = data.unit[rated], data.value[rated], data.annotator[rated]
     one = np.ones(len(unit))
     if measure == "agreement":
         _, answer = np.unique(unit * data.n_values + value, return_inverse=True)
@@ -250,11 +255,20 @@ def annotator_similarity(
         )
     else:
         x = numbers[value]
-        products, squares = (
-            _product(data, n_annotators, unit, *each) for each in ((x, x), (x * x, one))
+        if measure == "correlation":
+            # Centring reduces cancellation in the sums below.
+            n = np.maximum(np.bincount(annotator, minlength=n_annotators), 1)
+            x = x - (np.bincount(annotator, x, n_annotators) / n)[annotator]
+        products, squares, sums, shared = (
+            _product(data, n_annotators, unit, *each)
+            for each in ((x, x), (x * x, one), (x, one), (one, one))
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.where(squares > 0, squares, np.nan)
+            spread = squares
+            if measure == "correlation":
+                products = products - sums * sums.T / shared
+                spread = squares - sums**2 / shared
+            spread = np.where(spread > ROUNDING * squares, spread, np.nan)
             similarity = np.clip(products / np.sqrt(spread) / np.sqrt(spread.T), -1, 1)
     own = np.diag(similarity)
     np.fill_diagonal(similarity, np.where(np.isnan(own), np.nan, 1.0))

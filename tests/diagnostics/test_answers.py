@@ -178,6 +178,7 @@ def test_kmeans_is_the_best_of_all_groupings(table, data):
     best = min(inertia(table, labels) for labels in groupings if len(set(labels.tolist())) == k)
     assert found.inertia == pytest.approx(best, abs=1e-9)
     assert len(set(found.labels.tolist())) == k
+    assert found.merges is None
 
 
 @methods
@@ -210,11 +211,12 @@ def test_order_of_annotators_and_scale_change_nothing(method, seed, k):
 
 @given(st.integers(1, 8))
 def test_the_tree_is_cut_as_scipy_does(k):
-    from scipy.cluster.hierarchy import fcluster, ward
+    from scipy.cluster.hierarchy import fcluster
 
     table = np.random.default_rng(2).normal(size=(8, 3))
     found = cluster_annotators(table, k, "hierarchical")
-    expected = fcluster(ward(table), k, "maxclust")
+    assert found.merges.shape == (7, 4)
+    expected = fcluster(found.merges, k, "maxclust")
     together = found.labels[:, None] == found.labels
     assert np.array_equal(together, expected[:, None] == expected)
 
@@ -279,11 +281,13 @@ def by_walk(data, measure, a, b):
     if measure == "agreement":
         return np.mean(first == second)
     x, y = SIGNED[first], SIGNED[second]
+    if measure == "correlation":
+        x, y = x - x.mean(), y - y.mean()
     lengths = np.sqrt((x @ x) * (y @ y))
     return x @ y / lengths if lengths > 1e-9 else np.nan
 
 
-@pytest.mark.parametrize("measure", ["agreement", "cosine"])
+@pytest.mark.parametrize("measure", ["agreement", "cosine", "correlation"])
 @given(st.one_of(ratings(), ratings(repeated=True)), st.booleans())
 def test_by_a_walk_over_shared_units(measure, data, weighted):
     if weighted:
@@ -305,7 +309,7 @@ def test_by_a_walk_over_shared_units(measure, data, weighted):
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("jaccard", "measure is 'jaccard'; expected one of agreement, cosine"),
+        ("jaccard", "measure is 'jaccard'; expected one of agreement, cosine, correlation"),
         ("cosine", "cosine of annotators: values are not numbers; expected numbers"),
     ],
 )
