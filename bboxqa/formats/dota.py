@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.document import Where
 from bboxqa.formats.images import FileImages, LabelFile
 from bboxqa.formats.label_folders import holds_labels
 from bboxqa.formats.source import members_of
@@ -23,8 +22,6 @@ from bboxqa.formats.writing.outlines import bbox_corners, corners_of
 _HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
 _OF_LABELS = re.compile(r"labeltxt.*|labels|annfiles", re.IGNORECASE)
 _NUMBERS, _SHOWN = 8, 60
-_Row = tuple[str, int, int, int]
-"""What follows the corners of a label, the id of the image, and the places of file and line."""
 _WORDS = (
     ("nameless", "image", "without a picture: named as the label file, without suffix"),
     ("difficult", "object", "marked difficult: compared like the others"),
@@ -47,49 +44,39 @@ def translate(path: Path, into: Collector) -> None:
 
 
 def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
-    rows: list[_Row] = []
+    rows: list[tuple[int, int, int, int, int]] = []
     values: list[list[float]] = []
+    # The category and the mark in what follows the corners.
+    rests: dict[str, tuple[int, int]] = {}
     for number, (member, image, text) in enumerate(batch):
         for at, line in enumerate(text.splitlines(), start=1):
             words, found = line.split(None, _NUMBERS), list[float]()
             with suppress(ValueError):
                 found = [*map(float, words[:_NUMBERS])]
-            # Infinite values and NaN are not near.
-            if len(words) > len(found) > 0 and all(-LARGEST < each < LARGEST for each in found):
+            # The sum is NaN where one is.
+            if len(words) > len(found) > 0 and max(map(abs, found)) < LARGEST and sum(found) < inf:
+                if (rest := words[_NUMBERS]) not in rests:
+                    *name, mark = rest.split() if re.search(r"\S\s+\d\s*\Z", rest) else (rest, "0")
+                    category = into.category(" ".join(" ".join(name).split()), (member.name, at))
+                    rests[rest] = category, int(mark)
+                rows.append((image["id"], *rests[rest], number, at))
                 values.append(found)
-                rows.append((words[_NUMBERS], image["id"], number, at))
             elif words and not _HEADER.match(line):
                 problem = f"{line.strip()[:_SHOWN]!r} is no label; expected 8 numbers of pixels"
-                into.defect("T001", f"{problem}, a category and 0 or 1", Where(member.name, at))
-    if rows:
-        corners = np.array(values).reshape(-1, 4, 2)
-        _add(into, rows, [member.name for member, _, _ in batch], corners)
-
-
-def _add(into: Collector, rows: Sequence[_Row], names: Sequence[str], corners: FloatArray) -> None:
-    ends, image, member, line = zip(*rows, strict=True)
-    lines = Lines(names, np.array(member), np.array(line))
-    rests = {each: code for code, each in enumerate(dict.fromkeys(ends))}
-    code = np.array([rests[each] for each in ends])
-    found = []
-    for rest in rests:
-        words = rest.split()
-        has_mark = len(words) > 1 and words[-1].isdecimal() and len(words[-1]) == 1
-        name = " ".join(words[: len(words) - has_mark])
-        found.append((name, int(words[-1]) if has_mark else 0))
-    firsts = np.unique(code, return_index=True)[1].tolist()
-    named = zip(found, firsts, strict=True)
-    ids = np.array([into.category(name, lines.where(row)) for (name, _), row in named])
-    difficult = np.array([mark for _, mark in found])[code]
-    into.tally["difficult"] += int((difficult > 0).sum())
+                into.defect("T001", f"{problem}, a category and 0 or 1", (member.name, at))
+    if not rows:
+        return
+    images, categories, difficult, files, lines = np.array(rows).T
+    corners = np.array(values).reshape(-1, 4, 2)
     low = corners.min(1)
+    into.tally["difficult"] += int((difficult > 0).sum())
     boxes = Boxes(
-        np.array(image),
-        ids[code],
+        images,
+        categories,
         np.concatenate([low, corners.max(1) - low], 1),
-        lines,
+        Lines([member.name for member, _, _ in batch], files, lines),
         np.full(len(low), -1),
-        corners=np.ascontiguousarray(corners) if into.outlines else None,
+        corners=corners if into.outlines else None,
         degrees=shapes.rotations_of(corners),
         difficult=difficult,
     )

@@ -113,10 +113,7 @@ class _Work(msgspec.Struct):
     pointer: str
     results: list[tuple[str, Value]]
     is_prediction: bool = False
-
-    @property
-    def is_cancelled(self) -> bool:
-        return self.content.get("was_cancelled") is True
+    is_cancelled: bool = False
 
 
 class _Task(msgspec.Struct):
@@ -210,7 +207,8 @@ class _Records:
                 results = ((f"{at}/result/{place}", each) for place, each in enumerate(listed))
                 found = [(here, self._object(task, each, here)) for here, each in results]
                 kept = [(here, each) for here, each in found if each is not None]
-                task.works.append(_Work(content, at, kept, is_prediction))
+                is_cancelled = content.get("was_cancelled") is True
+                task.works.append(_Work(content, at, kept, is_prediction, is_cancelled))
         self._add(task)
 
     def _object(self, task: _Task, value: object, pointer: str) -> Value | None:

@@ -134,6 +134,7 @@ class Region(msgspec.Struct):
     """The type of the result, such as "rectangle"."""
     id: str
     value: Value
+    """Its geometry, or what else it says, without labels."""
     labels: list[str]
     attributes: Record = msgspec.field(default_factory=dict)
     points: "list[Region]" = msgspec.field(default_factory=list)
@@ -153,12 +154,13 @@ def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) ->
         value = shapes.mapping(result.get("value"))
         given = items(value.get(kind)) if kind.endswith("labels") else []
         labels = [*dict.fromkeys(filter(None, map(plain_text, given)))]
-        region = Region(pointer, result, kind.removesuffix("labels"), own, value, labels)
+        geometry = {key: each for key, each in value.items() if not key.endswith("labels")}
+        region = Region(pointer, result, kind.removesuffix("labels"), own, geometry, labels)
         if region.kind not in SHAPES:
             rest.append((region, kind))
         elif own not in whole:
             whole[own or pointer] = region
-        elif _outline(whole[own]) == _outline(region):
+        elif whole[own].value == region.value:
             whole[own].labels += [each for each in labels if each not in whole[own].labels]
         else:
             whole[pointer] = region
@@ -172,18 +174,12 @@ def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) ->
         else:
             name = plain_text(region.result.get("from_name")) or kind
             of_shape.attributes[name] = region.value.get(kind)
-    parents = {
-        e.id: e for e in whole.values() if e.kind in SHAPES and e.kind != "keypoint" and e.id
-    }
     for key, region in [*whole.items()] if joined else ():
-        parent = parents.get(plain_text(region.result.get("parentID")))
-        if region.kind == "keypoint" and parent is not None:
+        parent = whole.get(plain_text(region.result.get("parentID")))
+        is_point = region.kind == "keypoint"
+        if is_point and parent and parent.kind in SHAPES and parent.kind != "keypoint":
             parent.points.append(whole.pop(key))
     return [*whole.values()]
-
-
-def _outline(region: Region) -> Value:
-    return {key: each for key, each in region.value.items() if not key.endswith("labels")}
 
 
 def plain_boxes_of(
