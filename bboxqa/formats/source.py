@@ -288,10 +288,11 @@ def read_whole(path: Path, expected: str = "a file", advice: str = "") -> bytes:
 def no_such_file(paths: Sequence[Path]) -> DatasetError:
     """Return the error for files that do not exist."""
     relative = any(not path.is_absolute() for path in paths)
-    return DatasetError(
-        [f"{path}: no such file" for path in paths],
-        f"Paths are relative to {Path.cwd()}." if relative else "",
-    )
+    advice = f"Paths are relative to {Path.cwd()}." if relative else ""
+    # As a path, an address has lost a slash.
+    if any(re.match(r"\w{2,}:/", str(path)) for path in paths):
+        advice = "An address is not read: download it, and name the file."
+    return DatasetError([f"{path}: no such file" for path in paths], advice)
 
 
 def only_file(path: Path, found: Sequence[Member], what: str) -> Member:

@@ -101,6 +101,12 @@ def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
     assert len(advice) == 1
 
 
+def test_an_address_is_to_be_downloaded(tmp_path):
+    done = run("agree", "s3://bucket/a", cwd=tmp_path)
+    advice = "An address is not read: download it, and name the file."
+    assert (done.returncode, done.stderr) == (2, f"Error: s3:/bucket/a: no such file\n{advice}\n")
+
+
 def test_files_of_other_programs_are_named_in_a_folder(tmp_path):
     write(tmp_path, **{"label_2/a.txt": "Van 0.0 0 -1 0 5 1 8 8 -1 -1 -1 -1 -1 -1\n"})
     with pytest.raises(DatasetError, match=r"label_2/a\.txt: is labels of KITTI; expected "):
