@@ -41,21 +41,11 @@ def drawn_intervals(
     Images are drawn with replacement, since the objects of one image are alike. All figures share
     the draws. Images that add nothing to any sum are not drawn.
 
-    Parameters
-    ----------
-    values : (K,) float64
-        The figures of all images.
-    tables : sequence of (D, I) array or sparse array
-        The contribution of each image to the sums of which the figures are functions.
-    evaluate : callable
-        Called with the (D, B) sums of each table; returns (K, B) figures, NaN where undefined.
-    bootstrap, seed : int
-        How many times the images are drawn, 0 for no intervals, and the seed of the draws.
-    highest : float
-        The largest value that the figures can have.
-    n_images : (K,) int64, optional
-        The number of images that contribute to each figure, by default all that add something;
-        intervals are expanded for it.
+    Each of `tables`, a (D, I) array or sparse array, has what each image adds to the sums of which
+    the figures are functions; `evaluate` returns figures, (K, B), of the (D, B) sums of each table,
+    NaN where undefined. `highest` is the largest value that they can have; intervals are expanded
+    for `n_images`, the number of images that contribute to each figure, by default all that add
+    something.
 
     Bounds are NaN without draws, with fewer than two images, and if the figure is undefined in the
     data or in more than 5 % of the draws.
