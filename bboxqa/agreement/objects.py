@@ -54,25 +54,29 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.machine import one_blas_thread
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Table
 from bboxqa.model.units import Coincidences
 
 # The rows of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
 _OF_OBJECTS, _N_ROWS = 8, 10
-_ABOVE_CHANCE = "above chance"
-# Figures of objects, and the attributes of `ObjectSums` that have them.
-_KINDS = {
-    "f1": "f1", _ABOVE_CHANCE: "f1", "class share": "class_share", "place": "mean_similarity",
-    "below": "below_share",
-}  # fmt: skip
+# Figures of objects that have intervals.
+_DRAWN = ("f1", "above chance", "class share", "place", "below")
 
 
-def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
-    """Return F1 corrected for chance, 1 − (1 − F1) / (1 − F1 by chance).
+def object_figures(sums: FloatArray, by_chance: FloatArray) -> dict[str, FloatArray]:
+    """Return the figures of objects from the sums of objects and of pairs by chance, (B,) each.
 
-    It is NaN where F1 by chance is 1.
+    F1 above chance is 1 − (1 − F1) / (1 − F1 by chance), NaN where F1 by chance is 1.
     """
-    return 1 - ratio(1 - f1, 1 - chance)
+    objects, chance = ObjectSums(*sums), ratio(*by_chance)
+    return {
+        "f1": objects.f1,
+        "chance": chance,
+        "above chance": 1 - ratio(1 - objects.f1, 1 - chance),
+        "class share": objects.class_share,
+        "place": objects.mean_similarity,
+        "below": objects.below_share,
+    }
 
 
 def f1_estimator(images: Table, drawn: IndexArray) -> Estimator:
@@ -82,8 +86,7 @@ def f1_estimator(images: Table, drawn: IndexArray) -> Estimator:
     """
     possible = images["n_annotations"] * (images["n_annotators"] - 1) / 2
     sums = np.zeros((2, int(drawn.max(initial=-1)) + 1))
-    image = images.columns["image"]
-    measured = image.code if isinstance(image, Categorical) else np.asarray(image)
+    measured = images.codes("image")
     matched = np.nan_to_num(images["f1"]) * possible
     kept = np.isin(measured, drawn)
     sums[:, measured[kept]] = matched[kept], possible[kept]
@@ -91,38 +94,6 @@ def f1_estimator(images: Table, drawn: IndexArray) -> Estimator:
     value = float(ratio(total[:1], total[1:])[0])
     status = "undefined: no annotations of two annotators" if isnan(value) else OK
     return Estimator(value, nan, nan, status, SumTable(lambda: sums), lambda of: ratio(*of), drawn)
-
-
-def object_estimators(
-    objects: Sequence[ObjectSums], chance: Sequence[FloatArray], images: IndexArray
-) -> dict[tuple[int, str], Estimator]:
-    """Return the estimators of each threshold, by the names of `_KINDS`.
-
-    The images that are drawn, (C,), are sorted. `chance` are the pairs that match by chance, and
-    that could match, by image, (I, 2) per threshold.
-    """
-
-    # One table of all thresholds, so that the weights are read once.
-    @SumTable
-    def table() -> FloatArray:
-        rows = [
-            np.concatenate([sums.stacked(), by_chance.T])[:, images]
-            for sums, by_chance in zip(objects, chance, strict=True)
-        ]
-        return np.concatenate(rows)
-
-    def figure(first: int, kind: str, sums: FloatArray) -> FloatArray:
-        of_threshold = sums[first : first + _N_ROWS]
-        figure: FloatArray = getattr(ObjectSums(*of_threshold[:_OF_OBJECTS]), _KINDS[kind])
-        if kind == _ABOVE_CHANCE:
-            return above_chance(figure, ratio(*of_threshold[_OF_OBJECTS:]))
-        return figure
-
-    return {
-        (index, kind): resampled(table, partial(figure, index * _N_ROWS, kind), len(images))
-        for index in range(len(objects))
-        for kind in _KINDS
-    }
 
 
 ONE_CATEGORY = (
@@ -199,19 +170,11 @@ class ThresholdSums(FrozenArrays, frozen=True, eq=False):
 
     def figures(self) -> dict[str, tuple[float, int]]:
         """Return all scalar figures by name, and of how many images each is made."""
-        total = ObjectSums(*self.objects.stacked().sum(1, keepdims=True))
-        chance = ratio(*self.chance.sum(0)[:, None])
+        sums = self.objects.stacked().sum(1, keepdims=True)
+        of_objects = object_figures(sums, self.chance.sum(0)[:, None])
         n_drawn = int(np.count_nonzero(self.objects.possible))
         pooled = pooled_alpha(self.coincidences).value
         means = {"mean": self.image_alpha, "meaningful mean": self.meaningful_alpha}
-        of_objects = {
-            "f1": total.f1,
-            "chance": chance,
-            "above chance": above_chance(total.f1, chance),
-            "class share": total.class_share,
-            "place": total.mean_similarity,
-            "below": total.below_share,
-        }
         return {
             "pooled": (pooled, len(distinct(self.coincidences.group))),
             "class": (self.class_alpha().value, len(distinct(self.classes.group))),
@@ -249,9 +212,21 @@ def threshold_intervals(
         for index, sums in enumerate(thresholds)
     }
     estimators |= pooled_estimators([sums.classes for sums in thresholds], images)
-    estimators |= object_estimators(
-        [sums.objects for sums in thresholds], [sums.chance for sums in thresholds], images
-    )
+
+    # One table of all thresholds, so that the weights are read once.
+    @SumTable
+    def table() -> FloatArray:
+        rows = (each for sums in thresholds for each in (sums.objects.stacked(), sums.chance.T))
+        return np.concatenate([*rows])[:, images]
+
+    def evaluate(first: int, sums: FloatArray) -> FloatArray:
+        found = object_figures(*np.split(sums[first : first + _N_ROWS], [_OF_OBJECTS]))
+        return np.stack([found[name] for name in _DRAWN])
+
+    estimators |= {
+        (index, "objects"): resampled(table, partial(evaluate, index * _N_ROWS), len(images))
+        for index in range(len(thresholds))
+    }
     with one_blas_thread():
         drawn = replicates_of_all(estimators, replicates, seed, on_progress)
     figures = [sums.figures() for sums in thresholds]
@@ -259,19 +234,21 @@ def threshold_intervals(
     for index, kind in estimators:
         sums = thresholds[index]
         replicated = np.atleast_2d(drawn[index, kind])
+        names = _DRAWN if kind == "objects" else (kind,)
         if kind == "categories":
             of_values = alpha_per_category(sums.coincidences)[0][values]
             made_of = images_per_value(sums.coincidences)[values]
         else:
-            of_values, made_of = (np.array([each]) for each in figures[index][kind])
+            own = [figures[index][name] for name in names]
+            of_values, made_of = (np.array(each) for each in zip(*own, strict=True))
         expanded = expanded_interval(replicated, made_of)
         bounds, shift = covering_intervals(of_values, replicated, expanded)
         intervals = np.column_stack([bounds, shift])
         if kind == "categories":
-            every = np.full((sums.coincidences.n_values, 3), np.nan)
-            every[values] = intervals
-            intervals = every
-        found[index][kind] = intervals
+            found[index][kind] = np.full((sums.coincidences.n_values, 3), np.nan)
+            found[index][kind][values] = intervals
+        else:
+            found[index] |= {name: intervals[[row]] for row, name in enumerate(names)}
     return found
 
 
