@@ -17,9 +17,10 @@ from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_file, is_folder, is_split
 from bboxqa.core.text import clean, one_line
 from bboxqa.formats.coco.reader import COCO
-from bboxqa.formats.heads import CLASS_NAMES, LOOKED_AT, is_coco
+from bboxqa.formats.heads import CLASS_NAMES, HEAD, has_lists
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import format_of, formats_of, is_source, suffixes
+from bboxqa.formats.scanner import begins_with_results
 from bboxqa.formats.sources import list_files
 from bboxqa.formats.unreadable import (
     RESULT_FILES,
@@ -239,7 +240,9 @@ def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
 def _is_read(file: Path) -> bool:
     """Return whether a source is COCO JSON, or in another format that is read."""
     if file.name.lower().endswith(".json") and file.is_file():
-        return any(is_coco(file.name, each) for each in ends_of_file(file))
+        head, end = ends_of_file(file)
+        is_known = has_lists(head) or has_lists(end) or begins_with_results(head)
+        return is_known and not file.name.lower().endswith(".fixed.json")
     return file.is_dir() or format_of(file) is not COCO
 
 
@@ -476,9 +479,9 @@ def _mirror(system: Any, base: str, contents: Iterable[Content], folder: Path) -
         is_skipped = path.suffix.lower() == ".txt" and n_labels[path.parent] > _LABELS_READ
         if is_image(path) or not content.size or is_skipped:
             continue
-        whole = is_archive or content.size <= 2 * LOOKED_AT
-        parts.append((content, 0, content.size if whole else LOOKED_AT))
-        parts += [] if whole else [(content, content.size - LOOKED_AT, content.size)]
+        whole = is_archive or content.size <= 2 * HEAD
+        parts.append((content, 0, content.size if whole else HEAD))
+        parts += [] if whole else [(content, content.size - HEAD, content.size)]
     for start in range(0, len(parts), _AT_A_TIME):
         some, begins, ends = zip(*parts[start : start + _AT_A_TIME], strict=True)
         names = [f"{base}/{content.name}" for content in some]

@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 HEAD = 1 << 16
-"""Number of bytes from which formats recognise a file."""
+"""Number of bytes from which formats recognise a file, and of its end where COCO has lists."""
 NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 PARQUET = b"PAR1"
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
@@ -335,14 +335,7 @@ def absence_of(head: bytes) -> str:
 
 IS_COCO = rb'(?s)\s*\{.*"(?:images|annotations|categories)"\s*:\s*\[\s*[{\]]'
 """The beginning of COCO JSON, for commands that read tables only."""
-LOOKED_AT = 1 << 16
-"""Bytes read at either end of a file to recognise COCO, whose lists begin there."""
 _LISTS = rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)'
-# A list of results: the content of the first record, one level deep.
-_OF_RECORD = rb"(?:[^{}]|\{[^{}]*\})*?"
-_RESULTS_LIST = rb"(?:\xef\xbb\xbf)?\s*\[\s*\{" + (
-    rb"(?=%b\"image_id\"\s*:)(?=%b\"(?:score|caption)\"\s*:)" % (_OF_RECORD, _OF_RECORD)
-)
 _ANY_KEY = rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmentation|keypoints)"'
 _SOMETHING = rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]"
 
@@ -362,15 +355,9 @@ def is_without_coco(text: bytes) -> bool:
     return is_text and not re.search(_ANY_KEY, text)
 
 
-def is_coco(name: str, end: bytes) -> bool:
-    """Return whether a file has a list of images, annotations or categories near one of its ends.
-
-    Lists of results, which begin with a record of an image and a score or caption, count as COCO.
-    So does a file that is cut off or in UTF-16, so that `validate` reports the defect.
-    """
-    text = end.replace(b"\0", b"")
-    is_known = re.search(_LISTS, text) is not None or re.match(_RESULTS_LIST, text) is not None
-    return is_known and not name.lower().endswith(".fixed.json")
+def has_lists(text: bytes) -> bool:
+    """Return whether a part of a file, maybe in UTF-16, begins a list of COCO."""
+    return re.search(_LISTS, text.replace(b"\0", b"")) is not None
 
 
 _NAMES_KEY = rb"(?m)^[\"']?(?:names|kpt_shape)[\"']?\s*:"

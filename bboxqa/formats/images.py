@@ -116,7 +116,7 @@ class FileImages:
         self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
         known = {each.name for each in (*labels, *apart)}
         tools = (e for e in others if e.name.lower().endswith(_OF_TOOLS) and e.name not in known)
-        self.left_out = [*apart, *(each for each in tools if _kind(each) in ("VOC", "LabelMe"))]
+        self.left_out = [*apart, *(e for e in tools if _kind(e.head()) in ("VOC", "LabelMe"))]
         self.listed: dict[str, str] = {}
         """Image names in lists of images, by place."""
         self._into = into
@@ -130,12 +130,13 @@ class FileImages:
         cls, path: Path, into: "Collector", members: Sequence[Member], kind: str, suffix: str
     ) -> "FileImages":
         """Return the images of the files of a kind; raises DatasetError if there are none."""
-        kept, apart = list[Member](), list[Member]()
-        heads = {each: each.head() for each in members_with(members, suffix)}
-        for member, head in heads.items():
+        has_own, kept, apart = False, list[Member](), list[Member]()
+        for member in members_with(members, suffix):
+            is_own = begins(kind, head := member.head())
             # A full disk or a crash leaves empty files; reading them reports each one.
-            (kept if begins(kind, head) or not head.strip() else apart).append(member)
-        if not any(heads[each].strip() for each in kept):
+            (kept if is_own or not head.strip() else apart).append(member)
+            has_own = has_own or is_own
+        if not has_own:
             raise DatasetError([f"{path}: has no {WHAT[kind][0]}"])
         return cls(path, into, kept, members, apart)
 
@@ -232,7 +233,7 @@ class FileImages:
             if head and len(head) < HEAD and (problem := damage_in(member.name, head)):
                 into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
                 continue
-            kind = _kind(member)
+            kind = _kind(head)
             problem = f"{member.name}: is {WHAT[kind][0] if kind else 'something else'}"
             problem += f"; expected {expected}; it is left out"
             into.defect("T012", problem, Where(member.name, 1))
@@ -275,9 +276,7 @@ class FileImages:
             self._into.notes.append(f"{some}: taken as {said}")
 
 
-def _kind(member: Member) -> str | None:
-    """Return what a file of another format begins like."""
-    head = member.head()
+def _kind(head: bytes) -> str | None:
     return kind_of(head) or kind_in("json", head)
 
 

@@ -210,14 +210,14 @@ class SourcePath(_Path):
         packed, place = self._packed, self._place
         if isinstance(packed, DatasetError):
             raise DatasetError(packed.problems, packed.advice)
-        if packed is None and not self.is_dir():
+        if packed is None and not self.is_folder:
             size = self.stat().st_size
             return [Member("", str(self), size, partial(opened_file, self), is_file=True)]
         if packed is not None and not place:
             return [*packed.values()]
-        if packed is not None and place in packed:
-            return [packed[place]._replace(name="", top="")]
         if packed is not None and not self.is_folder:
+            if place in packed:
+                return [packed[place]._replace(name="", top="")]
             shown = first_few([*packed], _SHOWN, one_line) or "no files"
             raise DatasetError([f"{self}: no such file in the archive; it has {shown}"])
         found, waiting = list[Member](), [(self, "")]
@@ -227,11 +227,12 @@ class SourcePath(_Path):
                 # Passing over it would lose annotations.
                 raise DatasetError([f"{here}: cannot be read: {problem}"], READABLE)
             for name in here.names.files:
-                if packed is not None:
-                    member = packed[f"{place}/{start}{name}"]._replace(name=start + name, top="")
-                else:
-                    member = _on_disk(f"{here}{os.sep}{name}", escaped(start + name))
-                found.append(member)
+                inner = start + name
+                found.append(
+                    _on_disk(f"{here}{os.sep}{name}", escaped(inner))
+                    if packed is None
+                    else packed[f"{place}/{inner}"]._replace(name=inner, top="")
+                )
             own = (each for each in here.names.folders if each not in here.names.links)
             waiting += [(here / each, f"{start}{each}/") for each in own]
             if len(found) > MAX_MEMBERS:

@@ -29,7 +29,6 @@ from bboxqa.formats.registry import (
 )
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.unreadable import (
-    RESULT_FILES,
     ends_of_file,
     foreign_kind,
     refuse_damaged,
@@ -170,10 +169,9 @@ def names_of(people: Sequence[Path]) -> list[str]:
         ends = {each: each.name for each in distinct}
     parts = {each: (*each.parent.parts, ends[each]) for each in distinct}
     while len(distinct) > 1 and len({each[-1] for each in parts.values()}) == 1:
-        shorter = {each: part[:-1] for each, part in parts.items()}
-        if not all(shorter.values()):
+        if min(map(len, parts.values())) == 1:
             break
-        parts = shorter
+        parts = {each: part[:-1] for each, part in parts.items()}
     depth, most = 1, max(map(len, parts.values()), default=1)
     while depth < most and len({part[-depth:] for part in parts.values()}) < len(distinct):
         depth += 1
@@ -207,9 +205,8 @@ def refuse_repeated_files(files: Sequence[Path]) -> None:
         raise DatasetError(["no file given"])
     # `Path.resolve` raises an error for a link that leads to itself.
     times = Counter(map(realpath, files))
-    twice = next((file for file in files if times[realpath(file)] > 1), None)
-    if twice is not None:
-        raise DatasetError([f"a file is given twice: {twice}"])
+    if twice := [file for file in files if times[realpath(file)] > 1]:
+        raise DatasetError([f"a file is given twice: {twice[0]}"])
 
 
 def refuse_formats(path: Path, files: Sequence[SourcePath], choices: Choices) -> None:
@@ -318,8 +315,7 @@ def _is_unrelated(file: Path) -> bool:
 
 def _nothing_in(path: SourcePath, others: Sequence[SourcePath], pattern: str) -> DatasetError:
     """Return the error for a folder or an archive without sources, which describes it."""
-    if all((path / name).is_file() for name in RESULT_FILES):
-        refuse_results(path / name for name in sorted(RESULT_FILES))
+    refuse_results([path / "manifest.json"])
     is_folder = path.is_dir()
     if not is_folder:
         if foreign_kind(path) != "archive":

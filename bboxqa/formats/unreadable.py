@@ -13,8 +13,8 @@ import msgspec
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.heads import (
+    HEAD,
     IS_COCO,
-    LOOKED_AT,
     PARQUET,
     TABLES,
     WHAT,
@@ -22,6 +22,7 @@ from bboxqa.formats.heads import (
     as_utf8,
     begins,
     is_lines,
+    is_yaml,
     kind_in,
     kind_of,
 )
@@ -93,8 +94,6 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
 
 
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
-# Kinds of text that have no other mark.
-_SUFFIXES = {".yaml": "YAML", ".yml": "YAML"}
 NOT_A_FOLDER = "Name a table in it; `bboxqa agree` measures folders of annotated images."
 _MOST_COLUMNS = 6
 # Kinds that the reader of tables accepts, or whose first line that is no text it names.
@@ -162,7 +161,7 @@ def foreign_kind(path: Path) -> str | None:
     if is_lines(head) or (suffix in (".jsonl", ".ndjson") and not re.match(IS_COCO, head)):
         return kind_in("json", head) or ("table" if _header_of(head) else None)
     is_cells = suffix in (".csv", ".tsv") and head.lstrip(_BLANK)[:1] not in (b"", b"[", b"{")
-    return "table" if is_cells else _SUFFIXES.get(suffix) if head else None
+    return "table" if is_cells else "YAML" if head and is_yaml(path.name) else None
 
 
 DENIED = "Permission denied"
@@ -176,8 +175,8 @@ def _todo(reasons: Sequence[str]) -> str:
 def ends_of_file(file: Path) -> tuple[bytes, bytes]:
     """Return the beginning and the end of a file, where COCO is recognised; empty if unreadable."""
     with suppress(OSError), file.open("rb") as stream:
-        head = stream.read(LOOKED_AT)
-        stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOOKED_AT))
+        head = stream.read(HEAD)
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - HEAD))
         return head, stream.read()
     return b"", b""
 
@@ -228,11 +227,11 @@ def damage_of(file: Path) -> str:
             if is_packed and member.name and not name.lower().endswith((".json", ".xml", *TABLES)):
                 continue
             for part in member.chunks():
-                content = (content + part)[: 2 * LOOKED_AT + 1]
+                content = (content + part)[: 2 * HEAD + 1]
                 # Archives have a checksum of all the content of a file.
-                if member.is_file and len(content) > 2 * LOOKED_AT:
+                if member.is_file and len(content) > 2 * HEAD:
                     break
-            if len(content) <= 2 * LOOKED_AT and (reason := damage_in(name, content)):
+            if len(content) <= 2 * HEAD and (reason := damage_in(name, content)):
                 return f"{member.name}: {reason}" if member.name else reason
     except DatasetError as error:
         return error.problems[0].removeprefix(f"{file}: ").removeprefix(f"{file}/")

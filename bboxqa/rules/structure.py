@@ -12,7 +12,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Form, Kind
 from bboxqa.formats.document import apart_note
-from bboxqa.formats.heads import LOOKED_AT, WHAT, kind_in
+from bboxqa.formats.heads import HEAD, WHAT, kind_in
 from bboxqa.formats.raw_values import FARTHEST, MAX_COORDINATE, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
@@ -48,7 +48,7 @@ def _top_level(document: Document, _settings: ValidateSettings) -> Checked:
     if lacks:
         names = ", ".join(f'"{name}"' for name in lacks)
         what = f"{names} {'is' if len(lacks) == 1 else 'are'} missing; expected lists of records"
-        kind = kind_in("json", bytes(reading.text[:LOOKED_AT])) if len(lacks) > 1 else None
+        kind = kind_in("json", bytes(reading.text[:HEAD])) if len(lacks) > 1 else None
         if kind is not None:
             tool, advice = WHAT[kind]
             what = f"file is {tool}; {advice[0].lower()}{advice[1:].removesuffix('.')}"
