@@ -32,14 +32,11 @@ def _checked(codes: NDArray[Any], n_values: int) -> IntArray | IndexArray:
             f"codes has shape {codes.shape} of {codes.dtype}; expected annotators x units of "
             "integers; for other values use ratings_from_table"
         )
-    if codes.dtype.kind == "u" and int(codes.max(initial=0)) >= n_values:
-        raise ConfigError(f"a code is {int(codes.max())}; expected 0 to {n_values - 1}")
-    wide: IntArray | IndexArray = codes
-    if codes.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
-        wide = codes.astype(np.int64)
-    highest = int(wide.max(initial=-1))
+    highest = int(codes.max()) if codes.size else -1
     if highest >= n_values:
         raise ConfigError(f"a code is {highest}; expected -1 (missing) to {n_values - 1}")
+    is_wide = codes.dtype in (np.dtype(np.int32), np.dtype(np.int64))
+    wide: IntArray | IndexArray = codes if is_wide else codes.astype(np.int64)
     return wide
 
 
@@ -202,23 +199,16 @@ def cross_table(
     array([[0, 0, 2],
            [1, 0, 0]])
     """
-    problems = []
+    advice = "Leave out annotations that lack one of the two."
     if len(first_codes) != len(second_codes):
         lengths = f"{len(first_codes)} and {len(second_codes)}"
-        problems.append(f"lengths of the features are {lengths}; expected equal ones")
+        problem = f"cross table: lengths of the features are {lengths}; expected equal ones"
+        raise DatasetError([problem], advice)
     features = (("first", first_codes, shape[0]), ("second", second_codes, shape[1]))
     for name, codes, size in features:
-        wrong = np.flatnonzero((codes < 0) | (codes >= size))
-        problems += [
-            f"record {place}: {name} code is {codes[place]}; "
-            f"expected 0 or more and less than {size}"
-            for place in wrong[:1].tolist()
-        ]
-    if problems:
-        raise DatasetError(
-            [f"cross table: {each}" for each in problems],
-            "Leave out annotations that lack one of the two.",
-        )
+        for place in np.flatnonzero((codes < 0) | (codes >= size))[:1].tolist():
+            found = f"cross table: record {place}: {name} code is {codes[place]}"
+            raise DatasetError([f"{found}; expected 0 or more and less than {size}"], advice)
     cell = first_codes.astype(np.int64) * shape[1] + second_codes
     return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
 

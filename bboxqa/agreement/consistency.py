@@ -32,15 +32,9 @@ def _table(scores: NDArray[Any]) -> FloatArray:
     if table.ndim != 2:
         found = f"scores have {count(table.ndim, 'dimension')}"
         raise DatasetError([f"{found}; expected one row per unit and one column per annotator"])
-    infinite = np.argwhere(np.isinf(table)).tolist()
-    if infinite:
-        raise DatasetError(
-            [
-                f"scores: row {row}, column {column}: score is {table[row, column]}; "
-                "expected a finite number, or NaN where it is missing"
-                for row, column in infinite
-            ]
-        )
+    for row, column in np.argwhere(np.isinf(table))[:1].tolist():
+        found = f"scores: row {row}, column {column}: score is {table[row, column]}"
+        raise DatasetError([f"{found}; expected a finite number, or NaN where it is missing"])
     return table
 
 
