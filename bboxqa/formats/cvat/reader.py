@@ -244,6 +244,7 @@ class _Records:
         self._member = member
         self._into, self._tally = into, into.tally
         self._jobs: list[Job] = []
+        self._is_anybody_named = False
         # The lines of labels.
         self._labels: dict[str, int] = {}
         # Labels of points and lines have no boxes, which is not a defect.
@@ -288,6 +289,7 @@ class _Records:
                 _frames(work),
             )
             self._jobs.append(job)
+            self._is_anybody_named |= job.assignee != ""
             if not job.assignee:
                 name = f"{work.name} {job.id}" if job.id else f"the {work.name}"
                 self._into.defect("T040", f"{name}: has no assignee", job.where)
@@ -339,7 +341,7 @@ class _Records:
         """Return who annotated images or tracks; empty if the file names nobody."""
         if job is not None and job.assignee:
             return job.assignee
-        return UNNAMED if any(each.assignee for each in self._jobs) else ""
+        return UNNAMED if self._is_anybody_named else ""
 
     def _frame(self, job: Job | None, frame: int, where: Where) -> tuple[Record, Record]:
         """Return the image of a frame, and the keys that its annotations share."""
