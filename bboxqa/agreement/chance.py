@@ -78,9 +78,13 @@ def chance_corrected(
     Handbook of Inter-Rater Reliability, eq. 2.11 and following). The standard error is linearised,
     with the number of units with two ratings taken as given.
 
-    The models of chance are those of Fleiss [1]_ (Scott's pi [2]_ for two annotators), of Brennan
-    and Prediger [3]_, of Gwet [4]_, and none for percent agreement. Weights are those that
-    `agreement_weights` returns.
+    Parameters
+    ----------
+    kind : Expectation
+        The model of chance: Fleiss [1]_ (Scott's pi [2]_ for two annotators), Brennan and Prediger
+        [3]_, Gwet [4]_, or none for percent agreement.
+    weights : (K, K) float64, optional
+        Agreement of unequal values, as `agreement_weights` returns it.
 
     References
     ----------
@@ -242,7 +246,14 @@ def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Es
     """Return Conger's kappa [1]_, with the linearised standard error.
 
     With missing ratings, the distribution of each annotator is that of the units that they rated
-    (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2). No annotator is twice in a unit.
+    (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2).
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        No annotator twice in a unit.
+    weights : (K, K) float64, optional
+        Agreement of unequal values, as `agreement_weights` returns it.
 
     References
     ----------

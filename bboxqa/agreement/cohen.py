@@ -53,9 +53,14 @@ def cohen_pairs(
     """Return Cohen's kappa of each pair of annotators [1]_, weighted if weights are given [2]_.
 
     kappa is 1 if everything agrees (`kappa_of`). Standard errors are those of Fleiss, Cohen and
-    Everitt [3]_, with the influences of units summed by cluster. If an annotator answered a unit
-    several times, each answer pairs with each of the other's. Weights are those that
-    `agreement_weights` returns.
+    Everitt [3]_, with the influences of units summed by cluster.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        If an annotator answered a unit several times, each answer pairs with each of the other's.
+    weights : (K, K) float64, optional
+        Agreement of unequal values, as `agreement_weights` returns it.
 
     References
     ----------
@@ -264,12 +269,22 @@ def agreement_weights(
 
     Linear weights are 1 − |x_k − x_l| / (x_max − x_min), quadratic ones 1 − the square of that
     [1]_ [2]_, with x the values as numbers, or their ranks 0 to K − 1 if some value is not a
-    number. Raises ConfigError if the name is unknown, or a matrix has another shape or numbers.
+    number.
 
-    A (K, K) matrix holds agreements with 1 on the diagonal, or disagreements with 0 there; these
-    are divided by the largest, which changes no kappa. Rows are the values of the first annotator
-    of a pair, so that the order matters if the matrix is not symmetric. Coefficients that do not
-    distinguish annotators then use the mean of both directions.
+    Parameters
+    ----------
+    weights : {"identity", "linear", "quadratic"} or (K, K) array
+        A matrix holds agreements with 1 on the diagonal, or disagreements with 0 there; these are
+        divided by the largest, which changes no kappa. Rows are the values of the first annotator
+        of a pair, so that the order matters if the matrix is not symmetric. Coefficients that do
+        not distinguish annotators then use the mean of both directions.
+    n_values : int
+    numbers : (K,) float64, optional
+
+    Raises
+    ------
+    ConfigError
+        If the name is unknown, or the matrix has another shape or other numbers.
 
     References
     ----------

@@ -176,9 +176,16 @@ def table_of(
     shape: tuple[int, int],
     most_dense: int | None = None,
 ) -> Any:
-    """Return a table of (E,) amounts, summed by row and column.
+    """Return a table of amounts, summed by row and column.
 
-    A table of more than `most_dense` cells, or that is nearly empty, is a scipy.sparse.csc_array.
+    Parameters
+    ----------
+    row, column : (E,) integers
+    amount : (E,) float64
+    shape : tuple of int
+    most_dense : int, optional
+        The most cells of a dense table; larger ones, and those that are nearly empty, are a
+        scipy.sparse.csc_array.
     """
     n_cells = shape[0] * shape[1]
     is_full = n_cells <= max(_SMALL, _FILLED * len(row))

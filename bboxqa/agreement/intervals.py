@@ -41,14 +41,29 @@ def drawn_intervals(
     Images are drawn with replacement, since the objects of one image are alike. All figures share
     the draws. Images that add nothing to any sum are not drawn.
 
-    Each of `tables`, a (D, I) array or sparse array, has what each image adds to the sums of which
-    the figures are functions; `evaluate` returns figures, (K, B), of the (D, B) sums of each table,
-    NaN where undefined. `highest` is the largest value that they can have; intervals are expanded
-    for `n_images`, the number of images that contribute to each figure, by default all that add
-    something.
+    Parameters
+    ----------
+    values : (K,) float64
+        The figures of all images.
+    tables : sequence of (D, I) array or sparse array
+        The contribution of each image to the sums of which the figures are functions.
+    evaluate : callable
+        Called with the (D, B) sums of each table; returns (K, B) figures, NaN where undefined.
+    bootstrap : int
+        How many times the images are drawn; 0 for no intervals.
+    seed : int
+        Seed of the draws.
+    highest : float
+        The largest value that the figures can have.
+    n_images : (K,) int64, optional
+        The number of images that contribute to each figure, by default all that add something;
+        intervals are expanded for it.
 
-    Bounds are NaN without draws, with fewer than two images, and if the figure is undefined in the
-    data or in more than 5 % of the draws.
+    Returns
+    -------
+    (K, 2) float64
+        Lower and upper bounds. NaN without draws, with fewer than two images, and if the figure is
+        undefined in the data or in more than 5 % of the draws.
 
     References
     ----------
@@ -111,11 +126,31 @@ def n_nonzero(table: Any) -> IndexArray:
 
 
 def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int) -> FloatArray:
-    """Return the 95 % interval of each ratio Σ numerator / Σ denominator, (K, 2) float64.
+    """Return the 95 % interval of each ratio Σ numerator / Σ denominator, (K, 2) float64 [1]_.
 
-    The two sums are (K, I) arrays or sparse arrays of the contributions of I images, which are
-    drawn as in `drawn_intervals`; denominators are not negative. NaN also if fewer than two images
-    have a denominator.
+    Images, the columns, are drawn with replacement, since the objects of one image are alike. All
+    ratios share the draws.
+
+    Parameters
+    ----------
+    numerator, denominator : (K, I) array or sparse array
+        The contributions of each image to the two sums of each of the K ratios; denominators are
+        not negative.
+    bootstrap : int
+        How many times the images are drawn; 0 for no intervals.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    (K, 2) float64
+        Lower and upper bounds. NaN without draws, if fewer than two images have a denominator, and
+        if more than 5 % of the draws have none.
+
+    References
+    ----------
+    .. [1] Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap. Chapman & Hall,
+       ch. 8 and 13. doi:10.1201/9780429246593
     """
     none = np.full((denominator.shape[0], 2), np.nan)
     n_images = n_nonzero(denominator)
@@ -146,9 +181,18 @@ def pseudo_value_estimator(
 
     A replicate is the mean over the drawn clusters (Efron and Tibshirani 1993, ch. 11.5: the linear
     part of the bootstrap), shifted so that all clusters together give the value itself. The shift
-    is kept as the bias. The standard error is that of the jackknife, from the coefficient without
-    each of the (C,) clusters that are drawn. Replicates are clipped to the scale, from `lowest` to
-    1; the others are fields of `Estimator`.
+    is kept as the bias. The standard error is that of the jackknife.
+
+    Parameters
+    ----------
+    clusters : (C,) int64
+        The clusters that are drawn.
+    without : (C,) float64
+        The coefficient without each of them.
+    observed, expected, status, n_shared
+        As in `Estimator`.
+    lowest : float
+        The lower end of the scale; the upper end is 1. Replicates are clipped to the scale.
     """
     n_clusters = len(clusters)
     table = np.zeros((2, n_groups))
@@ -180,8 +224,16 @@ def fisher_interval(
 
     tanh(artanh θ ± t · error / (1 − θ²)): Fisher's transformation, which makes intervals asymmetric
     near the ends of the scale, with the quantile t of Student's distribution. NaN if the error is
-    NaN or 0, at the ends of the scale, and with fewer than `FEWEST` clusters, of which there is one
-    more than degrees of freedom. `middle` is the centre of the interval, if it is not the value.
+    NaN or 0, with too few clusters, and at the ends of the scale.
+
+    Parameters
+    ----------
+    value, error : (N,) float64
+        Coefficients between -1 and 1, and their standard errors.
+    freedom : (N,) numbers
+        Degrees of freedom, the number of clusters minus 1; at least `FEWEST` clusters are needed.
+    middle : (N,) float64, optional
+        The centre of the interval, if it is not the value.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = t_quantile(freedom, (1 + LEVEL) / 2) * error / (1 - value**2)

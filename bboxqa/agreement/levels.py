@@ -158,8 +158,13 @@ def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDi
     """Return the distances of ratio data, or those that the user defines.
 
     Raises ConfigError if ratio data are negative, or if a check of up to 200 values finds that the
-    distance is not symmetric, not 0 for equal values, negative or not finite. That of ratio data is
-    ((c − k) / (c + k))² (Krippendorff 2011).
+    distance is not symmetric, not 0 for equal values, negative or not finite.
+
+    Parameters
+    ----------
+    distance : "ratio" or callable
+        ((c − k) / (c + k))² for ratio data (Krippendorff 2011); or (N,), (N,) values → (N,).
+    numbers : (K,) float64
     """
     if len(numbers) > MOST_VALUES:
         name = f"level {distance}" if isinstance(distance, str) else "distance function"
@@ -209,11 +214,23 @@ def alpha(
 ) -> Estimator:
     """Return Krippendorff's alpha [1]_.
 
-    Raises ConfigError if the level, one of `LEVELS` or a distance, is not known, or its values are
-    not numbers; these, (K,), are in rising order, and not needed for nominal and ordinal data.
+    Raises ConfigError if the level is not known, or its values are not numbers.
 
-    `observed` and `expected` are D_o and D_e. The standard error is linearised with the distances,
-    and for ordinal data the ranks, taken as given (Gwet 2014, ch. 6).
+    Parameters
+    ----------
+    counts : UnitCounts
+        Counts of U units in G clusters.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        A callable is a distance: (N,), (N,) values → (N,) distances, 0 for equal values,
+        symmetric.
+    numbers : (K,) float64, optional
+        The values as numbers, in rising order; not needed for nominal and ordinal data.
+
+    Returns
+    -------
+    Estimator
+        `observed` and `expected` are D_o and D_e. The standard error is linearised with the
+        distances, and for ordinal data the ranks, taken as given (Gwet 2014, ch. 6).
 
     References
     ----------

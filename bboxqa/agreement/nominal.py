@@ -148,10 +148,16 @@ def images_per_value(data: Coincidences) -> IndexArray:
 
 
 def alpha_per_pair(counts: PairCounts) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:
-    """Return pairs of annotators who were asked about the same unit, sorted, with their alpha.
+    """Return alpha of each pair of annotators who were asked about the same unit.
 
-    These are the first and the second annotator, (P,) int32 each, alpha, (P,), NaN where undefined,
-    and the number of units that were compared, (P,).
+    Returns
+    -------
+    first, second : (P,) int32
+        The annotators, ``first < second``, sorted.
+    alpha : (P,) float64
+        NaN where undefined.
+    n_units : (P,) int64
+        Units that were compared.
     """
     keys, n_units = counts.unit_pair, counts.n_units
     total = (2 * n_units).astype(np.float64)
@@ -223,9 +229,18 @@ def image_estimators(
 ) -> dict[tuple[int, str], Estimator]:
     """Return estimators of "pooled" alpha, "mean" over images and "categories" per threshold.
 
-    `image_alphas` are the alphas of all images, (I,), of which NaN is left out of the mean. The
-    images that are drawn, (C,), and the values that occur, (V,), are sorted; the replicates of
-    "categories" are (V, B).
+    Only `evaluate`, `table` and `clusters` are set.
+
+    Parameters
+    ----------
+    thresholds : sequence of Coincidences
+        One per threshold, over the same I images.
+    image_alphas : sequence of (I,) float64
+        Alpha of each image at each threshold; NaN leaves the image out of the mean.
+    images : (C,) int64
+        The images that are drawn, sorted; all others have no coincidences.
+    values : (V,) int32
+        The values that occur, sorted. The replicates of "categories" are (V, B).
     """
     found: dict[tuple[int, str], Estimator] = {}
     tables = _stacked_tables(thresholds, images, values, len(values))

@@ -80,9 +80,14 @@ def object_figures(sums: FloatArray, by_chance: FloatArray) -> dict[str, FloatAr
 
 
 def f1_estimator(images: Table, drawn: IndexArray) -> Estimator:
-    """Return the F1 of all pairs of annotators, from the table of images of a result.
+    """Return the F1 of all pairs of annotators.
 
-    The images that are drawn, (C,), are sorted.
+    Parameters
+    ----------
+    images : Table
+        That of a result: the F1 of each image of two annotators or more.
+    drawn : (C,) int64
+        The images that are drawn, sorted.
     """
     possible = images["n_annotations"] * (images["n_annotators"] - 1) / 2
     sums = np.zeros((2, int(drawn.max(initial=-1)) + 1))
@@ -110,7 +115,12 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
     near 0 even for annotators who find 95 % of the objects. The more annotations are of one
     category, the lower is alpha for the same work: see `largest_share`.
 
-    `drawn`, (K,), is the number of annotations of each category.
+    Parameters
+    ----------
+    drawn : (K,) float64
+        The number of annotations of each category.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own.
     """
     return missing == "ignore" or np.count_nonzero(drawn) != 1
 
@@ -372,8 +382,15 @@ def chance_slots(
     So annotators of the same images never bring the same image to a place, unless there are more
     annotators than images. Of annotators who bring the same image, one is kept.
 
-    The images that each annotator was asked about, and their kinds, are (C,) each; `ranks` are the
-    orders of images and annotators, (I,) and (A,), in which random numbers are assigned.
+    Parameters
+    ----------
+    image, annotator, kind : (C,) int64
+        The images that each annotator was asked about, and the kind of the image. Only images of
+        the same kind are exchanged.
+    ranks : tuple of (I,) and (A,) int64
+        The order of images and annotators in which random numbers are assigned.
+    n_passes : int
+    generator : numpy.random.Generator
 
     Returns
     -------

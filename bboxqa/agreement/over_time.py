@@ -29,8 +29,17 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     For a value c it is the time on which both annotators of a pair say c, divided by the time on
     which at least one does, both summed over the pairs: Jaccard's coefficient of community [1]_,
     without correction for chance. All clusters with comparable time are drawn, also those without
-    the value, as its frequency is random as well. The two sums of an estimator are the time of both
-    and of either, in sample points. No annotator is twice in a unit.
+    the value, as its frequency is random as well.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        Units without a weight count once. No annotator twice in a unit.
+
+    Returns
+    -------
+    list of Estimator
+        One per value. The two sums are the time of both and of either, in sample points.
 
     References
     ----------
@@ -90,10 +99,19 @@ def without_overlaps(
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
     """Return pieces of segments such that every annotator has one label at a time.
 
-    By the rule, the segment wins that started first or last (if several started together, the one
-    that comes first or last), or the longest (if equally long, the first). Segments are those of
-    `overlapping`. Pieces are sorted by annotator, then start: the index of the whole segment, and
-    where the piece starts and ends, (M,) int64 each.
+    Parameters
+    ----------
+    annotator, start, end : (N,)
+        As in `overlapping`.
+    rule : {"first", "last", "longest"}
+        The segment that wins where several overlap: the one that started first or last (if they
+        started together, the one that comes first or last), or the longest (if equally long, the
+        first).
+
+    Returns
+    -------
+    segment, start, end : (M,) int64
+        Pieces, sorted by annotator, then start; `segment` is the index of the whole segment.
     """
     _, later = overlapping(annotator, start, end)
     mixed = np.unique(annotator[later])
@@ -176,15 +194,24 @@ def sweep(
     that intervals have to resample recordings. Time and memory grow with the number of boundaries,
     not with the duration.
 
-    Without `tier` all tiers count; a label that occurs in several is one value, like the
-    background. A sample point stands in the middle of every R milliseconds of each recording, at
-    ⌊R/2⌋, ⌊R/2⌋ + R, … With `support` "marked", stretches on which nobody marked anything are left
-    out. `overlaps` is the segment that wins where an annotator has several at a time; see
-    `without_overlaps`.
+    Parameters
+    ----------
+    tier : str, optional
+        None for all tiers; a label that occurs in several tiers is one value, like the background.
+    resolution_ms : int
+        A sample point stands in the middle of every R milliseconds of each recording, at ⌊R/2⌋,
+        ⌊R/2⌋ + R, …
+    support : {"all", "marked"}
+        Whether to keep the stretches on which nobody marked anything.
+    overlaps : {"refuse", "first", "last", "longest"}
+        The segment that wins where an annotator has several at a time; see `without_overlaps`.
 
-    A unit is a stretch with a sample point, its group the recording, its weight the number of
-    points. The values are the labels that occur, and last `BACKGROUND`, where an annotator who was
-    asked about a recording marked nothing. Annotators who were not asked have no cell.
+    Returns
+    -------
+    Ratings
+        A unit is a stretch with a sample point, its group the recording, its weight the number of
+        points. The values are the labels that occur, and last `BACKGROUND`, where an annotator who
+        was asked about a recording marked nothing. Annotators who were not asked have no cell.
 
     References
     ----------

@@ -347,8 +347,15 @@ def choice_pairs(
     Richard-Bollans et al., 2019). kappa is 1 if everything agrees. Standard errors come from the
     jackknife.
 
-    `is_none`, (K,), marks the values that mean that no object was picked; `n_options`, (U,), is the
-    number of objects to choose from in each unit.
+    Parameters
+    ----------
+    data : ReliabilityData
+        If an annotator answered a unit several times, each answer is paired with each of the
+        other's.
+    is_none : (K,) bool
+        The values that mean that no object was picked.
+    n_options : (U,) int64
+        The number of objects to choose from in each unit.
     """
 
     def terms(answers: AnswerPairs) -> FloatArray:

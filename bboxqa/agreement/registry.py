@@ -184,7 +184,13 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 def coefficient(name: str) -> Coefficient:
-    """Return the coefficient of a name, or raise ConfigError if there is none."""
+    """Return the coefficient of a name.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such coefficient.
+    """
     return lookup("coefficient", COEFFICIENTS, name)
 
 
@@ -204,7 +210,10 @@ def default_coefficients(inputs: CoefficientInputs) -> tuple[str, ...]:
 def named_coefficients(names: Sequence[str], what: str = "coefficient") -> tuple[str, ...]:
     """Return the names of coefficients in the order of the registry, ``"all"`` spelled out.
 
-    Raises ConfigError if a name is not known.
+    Raises
+    ------
+    ConfigError
+        If a name is not known.
     """
     known = (*COEFFICIENTS, "all")
     for name in names:

@@ -51,8 +51,16 @@ def covering_intervals(
     value. An interval that does not contain its value is shifted by the bias of the replicates,
     their mean minus the value (Efron and Tibshirani 1993, ch. 10); others are not changed.
 
-    The values are (K,), their replicates (K, B), and their intervals (K, 2), NaN where undefined;
-    `highest` is the largest value that they can have.
+    Parameters
+    ----------
+    values : (K,) float64
+        The coefficients of all clusters.
+    replicates : (K, B) float64
+        NaN where undefined.
+    intervals : (K, 2) float64
+        NaN where there is none.
+    highest : float
+        The largest value that the coefficients can have.
     """
     low, high = intervals.T
     missed = np.flatnonzero((values < low - ROUNDING) | (values > high + ROUNDING))
@@ -305,8 +313,13 @@ def _expanded_level(n_clusters: int) -> float:
 def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:
     """Return the expanded percentile interval of each row of replicates, (K, B) → (K, 2) [1]_.
 
-    It spans the share `expanded_level` of the replicates, by the number of clusters that contribute
-    to each coefficient, (K,). NaN if more than 5 % of the replicates are NaN.
+    It spans the share `expanded_level` of the replicates. NaN if more than 5 % of them are NaN.
+
+    Parameters
+    ----------
+    replicates : (K, B) float64
+    n_clusters : (K,) int64
+        The number of clusters that contribute to each coefficient.
 
     References
     ----------

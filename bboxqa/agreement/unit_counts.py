@@ -80,9 +80,16 @@ def from_units(
     n_categories: int,
     empty_images: IntArray | None = None,
 ) -> ReliabilityData:
-    """Return the value of every unit by every annotator who was asked, (I, A), sorted by image.
+    """Return the value of every unit by every assigned annotator, sorted by image.
 
-    Empty images, (K,), get one more unit, which is missing for every annotator who was asked.
+    Parameters
+    ----------
+    units : UnitTable
+        The unit of each annotation.
+    assigned : (I, A) bool
+        Who was asked to annotate which image.
+    empty_images : (K,) int32, optional
+        Images that get one more unit, which is missing for every assigned annotator.
     """
     image = units.image
     if empty_images is not None:

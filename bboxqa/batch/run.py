@@ -113,9 +113,19 @@ def run_batch(
     run: Run | None = None,
     on_project: Callable[[Step], None] | None = None,
 ) -> BatchResult:
-    """Validate and measure every project below a folder or a URL, and write the results to `out`.
+    """Validate and measure every project below a folder.
 
-    `on_project` is called after each project.
+    Parameters
+    ----------
+    root : path or URL
+        A URL such as ``s3://bucket/prefix`` is read through fsspec.
+    out : Path
+        The folder of the results; made if it does not exist.
+    settings : Settings
+    run : Run, optional
+        By default one project after the other, without those that are unchanged.
+    on_project : callable, optional
+        Called with a `Step` after each project.
     """
     run = run or Run()
     _check_out(out, root, force=run.force)

@@ -60,7 +60,13 @@ Outcome = tuple[_Task, _Result | WorkerDied]
 
 
 def exit_reason(exit_code: int | None) -> str:
-    """Return in words how a process ended; a negative code is the signal that ended it."""
+    """Return in words how a process ended; a negative code is the signal that ended it.
+
+    Examples
+    --------
+    >>> exit_reason(-9), exit_reason(3)
+    ('its process was ended by signal 9 (out of memory?)', 'its process ended with status 3')
+    """
     if exit_code in (-9, _NO_MEMORY):
         how = "was ended by signal 9" if exit_code == -9 else "ended"
         return f"its process {how} (out of memory?)"

@@ -208,7 +208,15 @@ def run_starts(key: NDArray[Any]) -> IndexArray:
 def pairs_within(group: NDArray[Any]) -> tuple[IndexArray, IndexArray]:
     """Return the indices of all pairs of rows of one group, sorted by the first, then the second.
 
-    Rows of one group are adjacent, and groups are integers, 0 or more. In a pair, left < right.
+    Parameters
+    ----------
+    group : (N,) integers, 0 or more
+        Rows of one group are adjacent; N may be 0.
+
+    Returns
+    -------
+    left, right : (P,) int64
+        ``left < right``.
 
     Examples
     --------
@@ -351,10 +359,20 @@ def overlapping_boxes(
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield the pairs of boxes of two sets that overlap and belong to the same group, in chunks.
 
-    Groups are integers, 0 or more; edges are left, top, right and bottom, and boxes with NaN
-    overlap nothing. Each pair is yielded once, in no particular order. The second boxes are grouped
-    by length and sorted along one axis, so that each box is compared only with those that begin
-    near it.
+    The second boxes are grouped by length and sorted along one axis, so that each box is compared
+    only with those that begin near it.
+
+    Parameters
+    ----------
+    group, other_group : (N,) and (M,) int64
+        The group of each box, 0 or more.
+    edges, other_edges : (N, 4) and (M, 4) float64
+        Left, top, right and bottom edges. Boxes with NaN overlap nothing.
+
+    Yields
+    ------
+    place, other : (P,) int64
+        Each pair once, in no particular order.
 
     Examples
     --------

@@ -136,10 +136,18 @@ def write_atomically(
     Raises OutputError if it cannot be written. Then the existing file stays, and no temporary file
     is left. A killed process leaves the old file or the new one, whole.
 
-    An existing file is replaced and keeps its permissions, but only the one whose `identity_of` is
-    `replaces`, if given; a link is followed, and a pipe or a device written to. Only the owner may
-    read a `private` file, also while it is being written. With `on_disk`, the content reaches the
-    disk before the file is renamed, in case power is lost.
+    Parameters
+    ----------
+    path : Path
+        The target, in an existing folder. An existing file is replaced and keeps its permissions; a
+        link is followed. A pipe or a device is written to.
+    data : bytes-like
+    replaces : tuple of int, optional
+        The `identity_of` the file to replace; any other file is not replaced.
+    private : bool
+        Whether only the owner may read the file, also while it is being written.
+    on_disk : bool
+        Whether the content reaches the disk before the file is renamed, in case power is lost.
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")

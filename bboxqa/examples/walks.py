@@ -105,18 +105,36 @@ class Walk(msgspec.Struct, frozen=True):
 
 
 def digits(value: float) -> str:
-    """Return a number with four digits, and zero without a sign."""
+    """Return a number with four digits, and zero without a sign.
+
+    Examples
+    --------
+    >>> digits(2 / 3), digits(-1e-9)
+    ('0.6667', '0.0000')
+    """
     # Rounded twice, so that the last bit does not decide ties such as -0.40625.
     return decimal(round(value, 12))
 
 
 def short(value: float) -> str:
-    """Return a number with at most four decimals, without trailing zeros."""
+    """Return a number with at most four decimals, without trailing zeros.
+
+    Examples
+    --------
+    >>> short(2.0), short(0.5), short(1200000.0)
+    ('2', '0.5', '1200000')
+    """
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def hang(head: str, text: str) -> str:
-    """Return text after a head, wrapped with a hanging indent."""
+    """Return text after a head, wrapped with a hanging indent.
+
+    Examples
+    --------
+    >>> hang("n = ", "1 + 1")
+    'n = 1 + 1'
+    """
     return textwrap.fill(
         text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
         break_long_words=False, break_on_hyphens=False,
@@ -131,7 +149,14 @@ def table(
 
 
 def side_by_side(*blocks: str) -> str:
-    """Return blocks of lines side by side."""
+    r"""Return blocks of lines side by side.
+
+    Examples
+    --------
+    >>> print(side_by_side("a\nb", "c"))
+    a     c
+    b
+    """
     columns = [block.splitlines() for block in blocks]
     widths = [max(map(len, column), default=0) for column in columns]
     return "\n".join(
@@ -187,7 +212,13 @@ def unit_rows(
 
 
 def braces(rows: Sequence[Sequence[Any]]) -> str:
-    """Return units in one line, such as {1,6} {2,-}."""
+    """Return units in one line.
+
+    Examples
+    --------
+    >>> braces([(1, 6), (2, None)])
+    '{1,6} {2,-}'
+    """
     units = (",".join(NOBODY if one is None else str(one) for one in row) for row in rows)
     return " ".join(f"{{{unit}}}" for unit in units)
 

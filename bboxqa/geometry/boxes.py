@@ -200,8 +200,15 @@ def key_point_similarity(
     The mean is over joints that at least one annotation labelled; joints labelled in only one of
     them count as 0. Pairs without labelled joints, or with different numbers of joints, get 0.
 
-    The key points are packed. `area` is the squared scale of each annotation, (N,), and s² the mean
-    of both; `variance` is k² of each joint, (V,), of which the mean is used if both differ.
+    Parameters
+    ----------
+    keypoints : Keypoints
+        The packed key points of N annotations.
+    area : (N,) float64
+        The squared scale of each annotation; s² is the mean of both.
+    variance : (V,) float64
+        k² of each joint; the mean is used if both annotations differ.
+    left, right : (P,) int64
     """
     result = np.zeros(len(left))
     held = keypoints.stop - keypoints.start

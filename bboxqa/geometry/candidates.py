@@ -151,10 +151,32 @@ def candidate_pairs(
 ) -> tuple[CandidatePairs, Counter[str]]:
     """Return pairs of annotations by two annotators in one image that reach a threshold.
 
-    The threshold has a tolerance of 1e-9. With them comes what is counted in `Comparison.counts`.
-    With `all_touched`, `raster` burns every pixel that a ring touches; progress is in annotations.
-    Raises ConfigError if there is no such similarity, and DatasetError if the annotations lack the
-    shapes that it compares, or if an image has too many pairs.
+    Parameters
+    ----------
+    dataset : Dataset
+        N annotations.
+    similarity : str
+        One of `bboxqa.geometry.registry.names()`.
+    iou_threshold : float
+        The lowest similarity to return, with a tolerance of 1e-9.
+    all_touched : bool
+        For `raster`: burn every pixel that a ring touches.
+    progress : callable, optional
+        Called as ``progress(done, total)``, in annotations.
+
+    Returns
+    -------
+    pairs : CandidatePairs
+    counts : Counter
+        The number of "flat" and "repaired" annotations, and of "short" rings.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such similarity.
+    DatasetError
+        If the annotations lack the shapes that the similarity compares, or if an image has too many
+        pairs.
     """
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)
@@ -294,7 +316,19 @@ def unit_pairs(
     """Return all pairs of annotations of the same unit, including pairs below the threshold.
 
     In a unit of three annotations, only two pairs have to reach the threshold; this function
-    computes the similarity of the third. `known` are the pairs that reach the threshold.
+    computes the similarity of the third.
+
+    Parameters
+    ----------
+    data : Dataset
+    units : UnitTable
+        The unit of each annotation.
+    known : CandidatePairs
+        The pairs that reach the threshold.
+    similarity : str
+        One of `bboxqa.geometry.registry.names()`.
+    all_touched : bool
+        For `raster`: burn every pixel that a ring touches.
     """
     unit = units.unit
     size = np.bincount(unit, minlength=len(units))

@@ -346,7 +346,20 @@ def tangled_iou(
 
     The grid of an image has 512 pixels on the longer side of the bounds of its drawn polygons, and
     fewer if they have many rings. Intersections are counted in these pixels; areas are exact,
-    except for tangled polygons. The images of the outlines, (N,), and the pairs are sorted.
+    except for tangled polygons.
+
+    Parameters
+    ----------
+    segmentations : Segmentations
+        N outlines.
+    image : (N,) int32
+        Sorted.
+    drawn : (N,) bool
+
+    Returns
+    -------
+    callable
+        (left, right), each (P,) int64 and sorted by left, → (P,) float64.
     """
     n_rings = segmentations.part_stop - segmentations.part_start
 

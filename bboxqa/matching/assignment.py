@@ -72,11 +72,22 @@ def assign(
     connected components, each solved by `scipy.optimize.linear_sum_assignment` [2]_.
 
     If there are several optimal matchings, ranks and weights alone decide which is returned:
-    swapping left and right does not change it. `ranks` returns those of nodes, which are unique per
-    side; by default, nodes are ranked by number.
+    swapping left and right does not change it.
 
-    No node is both a left and a right end of the P pairs, which may be none. Weights are positive
-    integers, so that totals are exact. The indices of the chosen pairs are sorted.
+    Parameters
+    ----------
+    left, right : (P,) int64
+        The two ends of each pair; no node is both a left and a right end. P may be 0.
+    weight : (P,) int64
+        Positive; integers, so that totals are exact.
+    ranks : callable, optional
+        Returns the ranks of nodes, which are unique per side. By default, nodes are ranked by
+        number.
+
+    Returns
+    -------
+    (M,) int64
+        Indices of the chosen pairs, sorted; no node is in two of them.
 
     References
     ----------

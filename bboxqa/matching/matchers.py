@@ -123,8 +123,21 @@ def match_pairwise(
     """Return the pairs that are chosen if each two annotators are matched without the others.
 
     Each two are matched as in `hungarian`, so that the pairs of two annotators do not depend on
-    who else annotated their images. The pairs reach the threshold; weights are those of
-    `pair_weights`. The indices of the chosen pairs are sorted.
+    who else annotated their images.
+
+    Parameters
+    ----------
+    annotations : Annotations
+        N annotations, ordered by image, then annotator.
+    pairs : CandidatePairs
+        P pairs that reach the threshold.
+    weight : (P,) int64
+        See `pair_weights`.
+
+    Returns
+    -------
+    (M,) int64
+        Indices of the chosen pairs, sorted.
     """
     # An end of a pair is a node for each annotator that it could be matched with.
     annotator = annotations.annotator.astype(np.int64)
@@ -161,8 +174,16 @@ def pair_weights(
     Similarities are rounded to multiples of 2⁻³⁰, so that rounding errors do not matter. Among
     matchings with the same total, the one with more pairs of equal category is preferred. If the
     threshold admits similarities of 0 or less, 1 is added to all, so that weights are positive.
-    With `category_lenient`, 1 is added to pairs of equal category, so that they are preferred,
-    while other pairs are still allowed.
+
+    Parameters
+    ----------
+    pairs : CandidatePairs
+        P pairs that reach the threshold.
+    category : (N,) int32
+        The category of each annotation.
+    category_lenient : bool
+        Add 1 to the similarity of pairs of equal category, so that they are preferred, while other
+        pairs are still allowed.
     """
     weight: IndexArray = np.empty(len(pairs), np.int64)
     for part in blocks(len(pairs)):
@@ -200,9 +221,23 @@ def match(
 ) -> UnitTable:
     """Group annotations into units, one per object.
 
-    Annotations are ordered by image, then annotator; the pairs reach the threshold. Units are
-    numbered by image, then by the annotator and the id of their first annotation. Raises
-    ConfigError if there is no such matcher, or if it cannot match that many annotators.
+    Raises ConfigError if there is no such matcher, or if it cannot match that many annotators.
+
+    Parameters
+    ----------
+    annotations : Annotations
+        N annotations, ordered by image, then annotator.
+    pairs : CandidatePairs
+        Pairs that reach the threshold.
+    name : str
+        The matcher, one of `MATCHERS`.
+    category_lenient : bool
+        Prefer pairs of equal category.
+
+    Returns
+    -------
+    UnitTable
+        Units are numbered by image, then by the annotator and the id of their first annotation.
     """
     check_matcher(annotations, name)
     weight = pair_weights(

@@ -28,7 +28,19 @@ def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePai
     object, rather than an object that the others missed. Ties are broken by the boxes; names and
     ids have no effect.
 
-    Objects are numbered in the order of their first units.
+    Parameters
+    ----------
+    annotations : Annotations
+        N annotations, ordered by image, then annotator.
+    units : UnitTable
+        The unit of each annotation.
+    near : CandidatePairs
+        The pairs that overlap loosely.
+
+    Returns
+    -------
+    (U,) int64
+        Objects are numbered in the order of their first units.
     """
     size = np.bincount(units.unit, minlength=len(units))
     one, other = units.unit[near.left], units.unit[near.right]
@@ -82,8 +94,16 @@ def without_repetitions(
     and if others drew both and overlap at least loosely. The box in the smaller object is then a
     repetition, and no other annotator missed anything.
 
-    `home`, (N,), is the object of each annotation, in which no annotator appears twice; `near` and
-    `own` are those of `MatchedUnits`.
+    Parameters
+    ----------
+    annotations : Annotations
+        N annotations.
+    home : (N,) int64
+        The object of each annotation; no annotator appears twice in an object.
+    near : CandidatePairs
+        The pairs of annotations by two annotators that overlap loosely.
+    own : CandidatePairs
+        The pairs of annotations by one annotator that match.
     """
     size = np.bincount(home)
     # Pairs of one annotator that may join two objects that others drew as well.

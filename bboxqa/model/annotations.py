@@ -129,7 +129,11 @@ class Times(FrozenArrays, frozen=True, eq=False):
 def times_of(seconds: FloatArray, annotator: IntArray) -> Times:
     """Return times with sessions, which end where an annotator makes a long pause.
 
-    Seconds, (N,), are NaN where unknown.
+    Parameters
+    ----------
+    seconds : (N,) float64
+        NaN where unknown.
+    annotator : (N,) int32
 
     Examples
     --------

@@ -225,8 +225,18 @@ def decode_counts(counts: bytes) -> IndexArray:
 
     Each number is written in groups of five bits, lowest first. 32 is added if more groups follow,
     and 48 is added to make each group a character. From the fourth number on, the difference from
-    the number two places before is stored (COCO's `maskApi.c`). The first run is one outside the
-    mask. Raises ValueError if the text does not have this form.
+    the number two places before is stored (COCO's `maskApi.c`). Raises ValueError if the text does
+    not have this form.
+
+    Parameters
+    ----------
+    counts : bytes
+        COCO's compressed form.
+
+    Returns
+    -------
+    (R,) int64
+        Lengths of runs in pixels, beginning with a run outside the mask.
 
     Examples
     --------

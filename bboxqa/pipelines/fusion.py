@@ -122,6 +122,13 @@ def quorums(asked: IndexArray, quorum: float | None) -> IndexArray:
 
     By default one of two, else a third but at least two. A given quorum is a number of votes, or a
     share below 1; where fewer were asked, all of them.
+
+    Examples
+    --------
+    >>> quorums(np.array([1, 2, 3, 5, 7, 10]), None).tolist()
+    [1, 1, 2, 2, 3, 4]
+    >>> quorums(np.array([1, 2, 5]), 0.5).tolist(), quorums(np.array([1, 2, 5]), 2).tolist()
+    ([1, 1, 3], [1, 2, 2])
     """
     least: IndexArray = np.where(asked <= 2, 1, np.maximum(2, -(-asked // 3)))
     if quorum is not None:

@@ -462,10 +462,21 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
 
 
 def column_association(path: str | Path, first: str, second: str) -> ColumnAssociation:
-    """Return a chi-square test of independence of two columns, with Cramér's V.
+    r"""Return a chi-square test of independence of two columns, with Cramér's V.
 
-    Rows of the file in which one of the cells is missing are left out. Raises ConfigError if both
-    are one column, and DatasetError if the file cannot be read or lacks one of them.
+    Parameters
+    ----------
+    path : str or Path
+        CSV, TSV, JSON lines or Parquet. Rows in which one of the cells is missing are left out.
+    first, second : str
+        Names of columns.
+
+    Raises
+    ------
+    DatasetError
+        If the table cannot be read, or does not have one column of each name.
+    ConfigError
+        If both are one column.
     """
     if first == second:
         raise ConfigError(f"both columns are {first!r}; expected two different ones")
@@ -498,10 +509,25 @@ def similar_annotators(
 ) -> SimilarAnnotators:
     """Return the similarity of each pair of annotators, and groups of annotators.
 
-    Pairs are sorted by falling share of equal answers. The cosine is NaN where values are not
-    numbers. Groups are of rows of the matrix of shares of equal answers, by k-means from seeded
-    starts and by Ward's tree; their number is that with the largest silhouette. Raises DatasetError
-    for counts, which do not tell annotators apart.
+    Parameters
+    ----------
+    ratings : Ratings
+    task : str, optional
+        The name of the ratings, for the result.
+    seed : int
+        Seed of the starts of k-means.
+
+    Returns
+    -------
+    SimilarAnnotators
+        Pairs by falling share of equal answers. The cosine is NaN where values are not numbers.
+        Groups are of rows of the matrix of shares of equal answers, by k-means and by Ward's tree;
+        their number is that with the largest silhouette.
+
+    Raises
+    ------
+    DatasetError
+        If the ratings are counts, which do not tell annotators apart.
     """
     names = ratings.annotator_names
     if not names:

@@ -79,7 +79,14 @@ class Aligned(FrozenArrays, frozen=True, eq=False):
 def align(
     before: Sequence[str], after: Sequence[str], renamed: Iterable[tuple[int, int]] = ()
 ) -> Aligned:
-    """Return names of two versions side by side; `renamed` are indices before and after."""
+    """Return names of two versions side by side; `renamed` are indices before and after.
+
+    Examples
+    --------
+    >>> aligned = align(["cat", "dog"], ["dog", "feline"], [(0, 1)])
+    >>> aligned.before, aligned.after, aligned.names
+    (array([0, 1], dtype=int32), array([1, 0], dtype=int32), ('feline', 'dog'))
+    """
     partner = {name: index for index, name in enumerate(after)}
     partner |= {before[old]: new for old, new in renamed}
     listed = [(name, index, partner.get(name, -1)) for index, name in enumerate(before)]

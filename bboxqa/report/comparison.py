@@ -124,7 +124,16 @@ def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
 
 
 def summary(result: ComparisonResult) -> dict[str, Any]:
-    """Return a result as `comparison_schema` describes it; None where a number is undefined."""
+    """Return a result as `comparison_schema` describes it; None where a number is undefined.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> data = bboxqa.read(example_file("fruits"))
+    >>> summary(bboxqa.compare(data, data))["changes"]["unchanged"]
+    9
+    """
     settings = msgspec.to_builtins(result.settings)
     (median, most), (typical, least) = result.moved_px, result.moved_similarity
     return {
