@@ -108,6 +108,14 @@ def test_copied_boxes_put_nobody_in_the_wrong():
     assert "above all" not in sentence(story, "boxes in different places")
 
 
+def test_where_copies_leave_two_it_is_unknown_whose_boxes_are_moved():
+    story = told({"p*": "jitter=1", "p02": "copy=p01:1", "p03": "offset=5,0"})
+    assert sentence(story, "p01 and p02 copied boxes")
+    assert sentence(
+        story, "p01 draws boxes 5.0 px further left, or p03 the reverse (unknown which)"
+    )
+
+
 def test_a_category_that_is_missed_more_often_is_told():
     made = bboxqa.simulate(
         images=60, annotators=3, categories=("cow", "sheep"), errors={"p*": "jitter=1"}

@@ -139,12 +139,15 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     entries = np.flatnonzero(found.kind == Kind.BADLY_PLACED)
     (who, _), *_ = distinct_rows(found.annotator[entries], found.home[found.object[entries]])
     n_apart = np.bincount(who, minlength=len(annotators))
-    is_pair, at = len(annotators) == 2, of.part.threshold_label
-    if "offsets" in of.available and (is_pair or apart):
-        yield from disagreements.offset_findings(
-            annotators, of.table("offsets"), n_apart, threshold=at
-        )
-    if is_pair:
+    left, at = np.flatnonzero(annotators["n_images"]), of.part.threshold_label
+    if "offsets" in of.available and (len(left) == 2 or apart):
+        offsets, people = of.table("offsets"), annotators
+        if len(left) == 2:
+            # Of three of whom one copies, two are left.
+            offsets = offsets.take((len(EDGES) * left[:, None] + range(len(EDGES))).ravel())
+            people, n_apart = annotators.take(left), n_apart[left]
+        yield from disagreements.offset_findings(people, offsets, n_apart, threshold=at)
+    if len(annotators) == 2:
         yield from disagreements.two_annotators(annotators)
     elif apart:
         yield from disagreements.precision_findings(of, apart)
