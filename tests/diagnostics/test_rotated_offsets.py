@@ -68,7 +68,7 @@ def test_offsets_are_those_of_pairs_one_by_one():
     assert table["offset"][5:] == pytest.approx(-table["offset"][:5])
 
 
-def test_against_a_reference_each_of_two_has_offsets():
+def test_against_a_reference_each_of_two_is_told():
     made = bboxqa.simulate(images=25, annotators=2, errors={"p01": "jitter=1", "p02": "offset=0,3"})
     truth = bboxqa.read_coco(rotated(made.truth()), min_annotators=1)
     document = turned_boxes(rotated(made.document()), {"p01": (0, 2, 0), "p02": (4, 1, 0)})
@@ -94,6 +94,10 @@ def test_against_a_reference_each_of_two_has_offsets():
     assert row["offset"] == pytest.approx(np.mean((turned_by + 180) % 360 - 180), abs=0.005)
     assert row["offset_low"] < 4 < row["offset_high"]
     assert row["systematic"]
+    story = result.story
+    (turned,) = [line for line in story if line.startswith("p02 draws boxes ")]
+    assert "3.0 px further down and 4.0°" in turned
+    assert not any(line.startswith("p01 draws boxes ") for line in story)
     record = summary(result)
     jsonschema.validate(record, summary_schema())
     (_, person) = record["thresholds"][0]["reference"]["annotators"]
@@ -125,3 +129,19 @@ def test_exchanged_sides_and_quarter_turns_are_told_apart():
     for kind, guilty in ((ACROSS, "cid"), (RENAMED, "bob")):
         shares = {who: row_of(table, who, kind=kind)["share"] for who in PEOPLE}
         assert shares == {who: float(who == guilty) for who in PEOPLE}
+
+
+@pytest.mark.parametrize(
+    ("n_annotators", "words"),
+    [
+        (2, "p01 draws boxes 8.0° further counter-clockwise, or p02 the reverse (unknown which)"),
+        (3, "p02 draws boxes 8.0° further clockwise, or p01 and p03 the reverse (unknown which)"),
+        (4, "p02 draws boxes 8.0° further clockwise than the others"),
+    ],
+)
+def test_who_turns_boxes_is_told_so_and_not_to_be_less_precise(n_annotators, words):
+    made = bboxqa.simulate(images=40, annotators=n_annotators, errors={"p*": "jitter=1"})
+    document = turned_boxes(rotated(made.document()), {"p02": (8, 0.1, 0)})
+    result = bboxqa.agree(bboxqa.read_coco(document), similarity="obb", bootstrap=200)
+    assert words in [line.partition(";")[0] for line in result.story]
+    assert not any("less precisely" in line for line in result.story)

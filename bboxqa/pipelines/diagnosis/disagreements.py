@@ -1,6 +1,6 @@
 """Findings about annotators, objects and places: who errs, and which kinds of errors cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from math import isnan
 
@@ -11,7 +11,7 @@ from bboxqa.core.text import count, joined, names_in_words
 from bboxqa.diagnostics.agreement_groups import all_share_boxes, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import holm, medians, object_cells
-from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, in_halves
+from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, MEASURES, in_halves
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
 from bboxqa.diagnostics.strata import CATEGORY, covariates, dependence, explained_extras
 from bboxqa.model.diagnosis import NO_BOX
@@ -19,6 +19,7 @@ from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnosis.findings import (
     AXES,
+    DIRECTIONS,
     KIND_WORDS,
     LEAST_CONFUSED,
     LEAST_SHARE,
@@ -231,7 +232,7 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
             weight, kind = float(size * share[place]), f"reference {error}"
             told.append(Finding(kind, who, size, weight, values, table="reference"))
         yield from largest(told)
-    if "edge" in found.offsets.columns and len(found.offsets):
+    if len(found.offsets):
         yield from offset_findings(table, found.offsets, reference=found.name)
 
 
@@ -308,31 +309,38 @@ _LEAST_OFFSET = 0.5
 _LEAST_DIFFERENCE = 0.03
 # Two edges count as moved alike if their offsets differ by less than this factor.
 _ALIKE = 0.5
+# Turning a box of medium length by 1 degree lowers the IoU by about so many percent.
+_LOST = 2.0
 
 
 def displaced(
     annotators: Table, offsets: Table, *, of_reference: bool = False
 ) -> dict[tuple[int, ...], list[tuple[str, float]]]:
-    """Return what an annotator, or half of them, significantly move or resize.
+    """Return what an annotator, or half of them, significantly move, turn or resize.
 
-    By annotators, these are the words for the offset along an axis, and the largest share of the
-    size. Of three annotators or more, they differ from 0 significantly more than the others.
+    By annotators, these are the words for an offset, along an axis or of rotated boxes, and the
+    largest share of the size. Of three annotators or more, they differ from 0 significantly more
+    than the others.
     """
     shape, known = (len(annotators), -1), annotators["n_images"] > 0
     significant = (holm(offsets["p_value"]) < ALARM).reshape(shape)
-    percent = np.abs(offsets["offset_percent"]).reshape(shape)
-    edges = np.stack(bounds(offsets, "offset_px")).reshape(3, *shape)
+    lost, is_rotated = _lost(offsets).reshape(shape), "measure" in offsets.columns
+    figures = np.stack(bounds(offsets, "offset" if is_rotated else "offset_px"))
+    figures = figures.reshape(3, *shape)
     found: dict[tuple[int, ...], list[tuple[str, float]]] = {}
-    for axis, names in enumerate(AXES):
-        near, far = edges[..., axis], edges[..., axis + 2]
-        share = percent[:, axis::2].max(1) / 100
-        moved = significant[:, axis::2].any(1) & (share >= LEAST_SHARE)
+    n_parts = len(MEASURES if is_rotated else AXES)
+    for number in range(n_parts):
+        # The two edges of an axis, or one measure.
+        own, share = figures[..., number::n_parts], lost[:, number::n_parts].max(1)
+        moved = significant[:, number::n_parts].any(1) & (share >= LEAST_SHARE)
         groups: dict[tuple[int, ...], None] = {}
+        near, far = own[..., 0], own[..., -1]
         # Intervals of sums and differences of edges from the edges' bounds are wide enough.
-        for figures in ((near + far) / 2, far - near[[0, 2, 1]]):
-            sign = np.sign(figures[0])
-            ends = np.sort(sign * figures[1:], axis=0)
-            size = judged(annotators, Bounds(sign * figures[0], *ends))
+        tested = [near] if is_rotated else [(near + far) / 2, far - near[[0, 2, 1]]]
+        for each in tested:
+            sign = np.sign(each[0])
+            ends = np.sort(sign * each[1:], axis=0)
+            size = judged(annotators, Bounds(sign * each[0], *ends))
             large = moved & (size.low >= _LEAST_OFFSET)
             places = np.flatnonzero(large)
             if not of_reference and in_halves((sign * large)[known][:, None])[0]:
@@ -348,14 +356,26 @@ def displaced(
                 places = places[places == 0]
             groups |= dict.fromkeys((place,) for place in places.tolist())
         for group in groups:
-            words = _edge_words(edges[:, group[0], axis::2], names)
+            words = _words(own[:, group[0]], number)
             found.setdefault(group, []).append((words, float(share[group[0]])))
     return found
 
 
-def _edge_words(px: FloatArray, names: Sequence[tuple[str, str]]) -> str:
-    """Return how the two edges of an axis, with their bounds (3, 2), are moved."""
-    (low, high), (edges, directions, sizes) = px[0], names
+def _lost(offsets: Table) -> FloatArray:
+    """Return about the share of the overlap that each offset loses."""
+    lost = np.abs(offsets["offset_percent"]) / 100
+    if "measure" in offsets.columns:
+        turned = _LOST * np.abs(np.sin(np.deg2rad(offsets["offset"])))
+        lost = np.where(offsets["measure"] == "angle", turned, lost)
+    return np.asarray(lost)
+
+
+def _words(px: FloatArray, number: int) -> str:
+    """Return how the edges of an axis (3, 2), or a measure of rotated boxes (3, 1), are moved."""
+    if px.shape[1] == 1:
+        unit, *ways = DIRECTIONS[MEASURES[number]]
+        return f"{two_digits(abs(px[0, 0]))}{unit} {ways[int(px[0, 0] > 0)]}"
+    (low, high), (edges, directions, sizes) = px[0], AXES[number]
     if low * high > 0 and min(abs(low), abs(high)) >= _ALIKE * max(abs(low), abs(high)):
         return f"{two_digits(abs(low + high) / 2)} px further {directions[int(low > 0)]}"
     wider, is_sure = sizes[int(high > low)], (np.sign(px[1]) == np.sign(px[2])).all()
@@ -374,7 +394,7 @@ def offset_findings(
     reference: str = "",
     threshold: str = "",
 ) -> Iterator[Finding]:
-    """Yield who displaces or resizes boxes significantly more than others.
+    """Yield who displaces, turns or resizes boxes significantly more than others.
 
     Offsets are measured from the others, or from the reference of this name. With one or two
     others, or if half of the annotators differ from half, it is unknown who is right. `n_apart` is
@@ -402,9 +422,15 @@ def offset_findings(
             values["who"] = joined(who)
         weight *= float(share[members].mean())
         cause, owner = None if reference else Kind.BADLY_PLACED, tuple(who) if len(who) == 1 else ()
-        table = "reference_offsets" if reference else "offsets"
+        table = "rotated_offsets" if "measure" in offsets.columns else "offsets"
+        table = "reference_offsets" if reference else table
         found.append(Finding(kind, owner, 0, weight, values, cause, table=table))
     yield from largest(found)
+
+
+def offset_table(of: Diagnosed) -> str:
+    """Return the name of the table of offsets; "" without."""
+    return next((name for name in ("rotated_offsets", "offsets") if name in of.available), "")
 
 
 def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
@@ -414,11 +440,10 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
     difference = differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
     lost = np.zeros(len(table))
-    if "offsets" in of.available:
-        offsets = of.table("offsets")
+    if offset_table(of):
+        offsets = of.table(offset_table(of))
         reported = [place for group in displaced(table, offsets) for place in group]
-        percent = np.abs(offsets["offset_percent"]).reshape(len(table), -1)
-        lost[reported] = percent[reported].sum(1) / 100
+        lost[reported] = _lost(offsets).reshape(len(table), -1)[reported].sum(1)
     large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)
     told = []
     for place in places[large[places]].tolist():

@@ -312,6 +312,15 @@ KIND_WORDS = {
     Kind.TWICE: "are drawn twice by one annotator",
 }
 
+# By measure of rotated boxes: its unit, and the words for figures below and above 0.
+DIRECTIONS = {
+    "centre x": (" px", "further left", "further right"),
+    "centre y": (" px", "further up", "further down"),
+    "long side": (" px", "shorter", "longer"),
+    "short side": (" px", "narrower", "wider"),
+    "angle": ("°", "further counter-clockwise", "further clockwise"),
+}
+
 # By axis: the names of its two edges, and the words for boxes whose figures are below and above 0.
 AXES = (
     (("left", "right"), ("left", "right"), ("narrower", "wider")),

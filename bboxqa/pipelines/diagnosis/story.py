@@ -140,11 +140,13 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     (who, _), *_ = distinct_rows(found.annotator[entries], found.home[found.object[entries]])
     n_apart = np.bincount(who, minlength=len(annotators))
     left, at = np.flatnonzero(annotators["n_images"]), of.part.threshold_label
-    if "offsets" in of.available and (len(left) == 2 or apart):
-        offsets, people = of.table("offsets"), annotators
+    name = disagreements.offset_table(of)
+    if name and (len(left) == 2 or apart):
+        people, offsets = annotators, of.table(name)
         if len(left) == 2:
             # Of three of whom one copies, two are left.
-            offsets = offsets.take((len(EDGES) * left[:, None] + range(len(EDGES))).ravel())
+            n_rows = len(offsets) // len(people)
+            offsets = offsets.take((n_rows * left[:, None] + range(n_rows)).ravel())
             people, n_apart = annotators.take(left), n_apart[left]
         yield from disagreements.offset_findings(people, offsets, n_apart, threshold=at)
     if len(annotators) == 2:
