@@ -20,12 +20,7 @@ from bboxqa.agreement.estimators import (
 )
 from bboxqa.agreement.nominal import nominal_estimator
 from bboxqa.agreement.unit_counts import UnitCounts, coincidences_of, value_pairs
-from bboxqa.core.arrays import (
-    MOST_VALUES,
-    FloatArray,
-    IndexArray,
-    sum_by,
-)
+from bboxqa.core.arrays import MOST_VALUES, FloatArray, IndexArray, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 

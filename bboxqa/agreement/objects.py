@@ -28,12 +28,7 @@ from bboxqa.agreement.nominal import (
     pooled_estimators,
     value_sums,
 )
-from bboxqa.agreement.object_counts import (
-    ObjectSums,
-    drawn_in_cells,
-    image_chunks,
-    ratio,
-)
+from bboxqa.agreement.object_counts import ObjectSums, drawn_in_cells, image_chunks, ratio
 from bboxqa.agreement.resampling import (
     LEVEL,
     covering_intervals,

@@ -22,13 +22,7 @@ from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import format_of, formats_of, is_source, suffixes
 from bboxqa.formats.scanner import begins_with_results
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.unreadable import (
-    RESULT_FILES,
-    WRITTEN_FILES,
-    damage_of,
-    damaged,
-    ends_of_file,
-)
+from bboxqa.formats.unreadable import RESULT_FILES, WRITTEN_FILES, damage_of, damaged, ends_of_file
 from bboxqa.model.settings import read_settings_file
 
 SETTINGS_FILE = "bboxqa.toml"

@@ -9,13 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    distinct,
-    rows,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import alike, count
 from bboxqa.formats.columns import Columns, Form, Kind

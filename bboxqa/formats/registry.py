@@ -19,13 +19,7 @@ from bboxqa.core.text import unknown_name
 from bboxqa.formats.coco.reader import COCO, is_surely_coco, packed_json
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import Format, Recognises, translated_format
-from bboxqa.formats.heads import (
-    TABLES,
-    begins,
-    is_lines,
-    kind_in,
-    plain_head,
-)
+from bboxqa.formats.heads import TABLES, begins, is_lines, kind_in, plain_head
 from bboxqa.formats.label_folders import LabelFolders, files_by_folder, holds_masks, people_of_masks
 from bboxqa.formats.member import READABLE, is_picture
 from bboxqa.formats.records import WHOLE

@@ -21,12 +21,7 @@ from bboxqa.formats.heads import CLASS_NAMES, TABLES, is_without_coco
 from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
-from bboxqa.formats.registry import (
-    format_of,
-    formats_of,
-    sources_below,
-    suffixes,
-)
+from bboxqa.formats.registry import format_of, formats_of, sources_below, suffixes
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.unreadable import (
     ends_of_file,

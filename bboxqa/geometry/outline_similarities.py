@@ -10,12 +10,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, bloc
 from bboxqa.core.errors import DatasetError
 from bboxqa.geometry import polygons, rasters
 from bboxqa.geometry.boxes import iou_limit, iou_of, overlap
-from bboxqa.geometry.polygons import (
-    PreparedPolygons,
-    polygon_bounds,
-    polygon_outlines,
-    tangled_iou,
-)
+from bboxqa.geometry.polygons import PreparedPolygons, polygon_bounds, polygon_outlines, tangled_iou
 from bboxqa.geometry.rasters import pixel_runs, shared_pixels
 from bboxqa.geometry.similarity import (
     ONE_PIXEL,

@@ -4,14 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bboxqa.core.arrays import (
-    IndexArray,
-    component_of_each,
-    distinct,
-    rows,
-    run_starts,
-    sum_by,
-)
+from bboxqa.core.arrays import IndexArray, component_of_each, distinct, rows, run_starts, sum_by
 from bboxqa.matching.linkage import drawn_ranks, join_in_order
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs, UnitTable

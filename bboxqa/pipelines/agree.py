@@ -10,12 +10,7 @@ from msgspec.structs import replace
 
 from bboxqa.agreement.nominal import value_sums
 from bboxqa.agreement.object_counts import ObjectSums
-from bboxqa.agreement.objects import (
-    Intervals,
-    ThresholdSums,
-    has_meaning,
-    threshold_intervals,
-)
+from bboxqa.agreement.objects import Intervals, ThresholdSums, has_meaning, threshold_intervals
 from bboxqa.agreement.resampling import few_images_note
 from bboxqa.core.arrays import IndexArray, Progress, sum_by
 from bboxqa.core.errors import ConfigError

@@ -33,15 +33,7 @@ from bboxqa.pipelines.read import (
     read_for,
     settings_of_keywords,
 )
-from bboxqa.report.drawing import (
-    By,
-    Drawing,
-    Scene,
-    Shape,
-    bounds,
-    draw_scene,
-    scene_figure,
-)
+from bboxqa.report.drawing import By, Drawing, Scene, Shape, bounds, draw_scene, scene_figure
 from bboxqa.report.plots import page_style
 from bboxqa.rules.people import names_hidden
 

@@ -17,14 +17,7 @@ from bboxqa.core.arrays import ByteArray, FrozenArrays, Progress
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.files import digest_of, write_atomically
-from bboxqa.core.image_opening import (
-    MOST_PIXELS,
-    MOST_WHOLE,
-    SIDEWAYS,
-    opened,
-    reason_of,
-    turn_of,
-)
+from bboxqa.core.image_opening import MOST_PIXELS, MOST_WHOLE, SIDEWAYS, opened, reason_of, turn_of
 from bboxqa.core.text import as_written, count, quoted
 from bboxqa.formats.member import is_picture
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved

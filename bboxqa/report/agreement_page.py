@@ -19,22 +19,9 @@ from bboxqa.report.agreement_summary import (
     story_lines,
 )
 from bboxqa.report.chart import Chart
-from bboxqa.report.numbers import (
-    MINUS,
-    estimate_text,
-    figure_text,
-    json_figure,
-    measure_of,
-    number,
-)
+from bboxqa.report.numbers import MINUS, estimate_text, figure_text, json_figure, measure_of, number
 from bboxqa.report.pages import INDEX, ONE_FILE, Cell, Data, PageTarget, prose, render, table_anchor
-from bboxqa.report.pictures import (
-    Pixels,
-    image_address,
-    image_pages,
-    shown_images,
-    worst_first,
-)
+from bboxqa.report.pictures import Pixels, image_address, image_pages, shown_images, worst_first
 from bboxqa.report.reproduction import citation, command, inputs_table, settings_table
 
 if TYPE_CHECKING:

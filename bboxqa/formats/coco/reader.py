@@ -18,13 +18,7 @@ from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
-from bboxqa.formats.document import (
-    BLANKS,
-    BYTE_ORDER_MARK,
-    UNUSABLE,
-    RawDocument,
-    Section,
-)
+from bboxqa.formats.document import BLANKS, BYTE_ORDER_MARK, UNUSABLE, RawDocument, Section
 from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, more_rows, taken

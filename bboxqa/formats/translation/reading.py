@@ -15,24 +15,12 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import count
-from bboxqa.formats.document import (
-    STOPPING,
-    RawDocument,
-    Record,
-    Section,
-    Where,
-)
+from bboxqa.formats.document import STOPPING, RawDocument, Record, Section, Where
 from bboxqa.formats.heads import PARQUET, absence_of, as_list
 from bboxqa.formats.measured import measured
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.positions import JsonPlaces, spots
-from bboxqa.formats.records import (
-    LISTS,
-    AnnotationFile,
-    Category,
-    ReadSettings,
-    image_type,
-)
+from bboxqa.formats.records import LISTS, AnnotationFile, Category, ReadSettings, image_type
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import members_of, size_and_digest
 from bboxqa.formats.translation.collector import (
