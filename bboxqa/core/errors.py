@@ -129,15 +129,17 @@ _R = TypeVar("_R")
 # Options whose value is a word, and what may follow others as a value, not as part of a sentence.
 _WORDED = (
     "similarity|from|mask|join|attribution|missing-txt|session-key|asked|level|weights|unit|layout|"
-    "interval|by|box-format"
+    "interval|by|box-format|sigmas|to"
 )
+_PERSON = r"'[^'\n]*'|[^\s'=]+=\S*[^\s,.;)]"
 _VALUE = (
-    r"'[^'\n]*'|\w+=(?:[^\s).;:,]|[.,](?=[\w…]))*|[\w.]*[A-Z]{2,}|\d(?:[\w.,]*\w)?|"
+    r"'[^'\n]*'|\w+=(?:[^\s).;:,]|[.,](?=[\w…]))*|[\w.]*[A-Z]{2,}|\d(?:[\w.,]*\w)?(?:,\.+)?|"
     r"\w+-(?:shares|pixels)"
 )
 _OPTION = (
-    rf"(?<![\w-])--(?!details|verbose|report|send-back)(?:({_WORDED}) (?!(?:says|is|has)\b)"
-    rf"([a-z][\w-]*(?::\d+)?)|([a-z][a-z-]*)(?: ({_VALUE}))?)(?![\w-])"
+    rf"(?<![\w-])--(?!details|verbose|report|send-back)(?:(annotator) ({_PERSON})|"
+    rf"({_WORDED}) (?!(?:says|is|has)\b)([a-z][\w-]*(?::\d+)?)|"
+    rf"([a-z][a-z0-9-]*)(?: ({_VALUE}))?)(?![\w-])"
 )
 _ARGUMENTS = {
     "iou": "iou_threshold", "map": "category_map", "from": "from_format",
@@ -172,7 +174,8 @@ def in_python(text: str) -> str:
         elif "=" in typed:
             listed = [typed] if name == "annotator" else typed.split(",")
             pairs = (part.partition("=")[::2] for part in listed if "=" in part)
-            literal = ", ".join(f'"{key}": "{each}"' for key, each in pairs).join("{}")
+            quote = "" if name == "parts" else '"'
+            literal = ", ".join(f'"{key}": {quote}{each}{quote}' for key, each in pairs).join("{}")
         if name == "annotator" and value:
             return literal
         argument = _ARGUMENTS.get(name, name.replace("-", "_"))
