@@ -175,7 +175,8 @@ class _Walk(msgspec.Struct):
         """Return whether a path is no link that leads out of the root, or such links are taken."""
         if self.follow_links or not path.is_symlink():
             return True
-        return path.resolve().is_relative_to(self.root.resolve())
+        # Path.resolve fails for a link to itself.
+        return Path(os.path.realpath(path)).is_relative_to(self.root.resolve())
 
     def project(self, below: Path, files: list[Path]) -> Project:
         """Return the project of a folder below the root."""

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def audit(
     from bboxqa.report.result_files import manifest, write_tables
 
     model = [] if predictions is None else [predictions]
-    is_same = {each.resolve() for each in model} & {each.resolve() for each in paths}
+    is_same = {*map(realpath, model)} & {*map(realpath, paths)}
     again = "is given as labels and as predictions; name the file of a model with --predictions"
     refuse_options(
         (not paths, "no labels given; try: bboxqa audit labels.json --predictions results.json"),

@@ -33,6 +33,7 @@ from bboxqa.pipelines.send_back import (
     image_names,
     is_same,
     is_same_shape,
+    keeps_ids,
     recognised,
     works_in,
 )
@@ -309,7 +310,7 @@ class _Original:
                 alike, key=lambda row: self.said[row]["category"] != sent.category, default=None
             )
         rows = [row for row in rows if str(self.records[row]["id"]) == str(sent.id)]
-        found = recognised(places, [self.said[row] for row in rows])
+        found = recognised(places, [self.said[row] for row in rows], by_id=False)
         return next((row for row, place in zip(rows, found, strict=True) if place >= 0), None)
 
     def set(self, row: int, key: str, value: Any) -> None:
@@ -441,8 +442,11 @@ def _compared(
         if len(done) < len(images):
             left.append(f"{count(len(images) - len(done), 'image')} of {person}")
         n_people += bool(done)
+        was = {image: [each.sent or {} for each in images[image]] for image in done}
+        by_id = all(keeps_ids(was[image], drawn) for image, drawn in done.items())
         for image, drawn in done.items():
-            for row, *said in _of_image(own, author or "", image, images[image], drawn):
+            places = recognised(was[image], drawn, by_id=by_id)
+            for row, *said in _of_image(own, author or "", image, images[image], drawn, places):
                 changes.append(Accepted(person, image, row, *said))
     if unknown:
         raise DatasetError(unknown, "If annotators had pseudonyms when sent: --pseudonyms KEY")
@@ -460,10 +464,10 @@ def _of_image(
     image: str,
     objects: Sequence[ReviewObject],
     drawn: Sequence[Record],
+    places: Sequence[int],
 ) -> Iterator[tuple[Any, Any, str, str]]:
     """Take over what became of objects in an image; yield ids, and what was changed from and to."""
-    tally, places = own.tally, recognised([each.sent or {} for each in objects], drawn)
-    left = [*own.rows.get((author, image), ())]
+    tally, left = own.tally, [*own.rows.get((author, image), ())]
     tally["sent"] += len(objects)
     proposed, extra = [], [one for one, place in zip(drawn, places, strict=True) if place < 0]
     for place, each in enumerate(objects):
@@ -488,7 +492,7 @@ def _of_image(
             proposed += [new] * own.adds_proposed
             tally["open"] += not own.adds_proposed
     given = [own.said[row] for row in left]
-    there = [place >= 0 for place in recognised(given, extra)]
+    there = [place >= 0 for place in recognised(given, extra, by_id=False)]
     # Another object may overlap a proposal, which is in the file only if it was added before.
     there += [any(is_same_shape(one, each) for each in given) for one in proposed]
     tally["there"] += sum(there)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import AnyPath
+from bboxqa.core.arrays import AnyPath, FloatArray
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import normalised_name
 from bboxqa.core.files import filled_folder
@@ -202,7 +202,8 @@ def _as_read(
              "bbox": each.object.bbox}
             for each in own
         ]  # fmt: skip
-        for place, said in zip(recognised(sent, drawn), drawn, strict=True):
+        places = recognised(sent, drawn, by_id=keeps_ids(sent, drawn))
+        for place, said in zip(places, drawn, strict=True):
             if place >= 0:
                 found[own[place]] = msgspec.structs.replace(own[place].object, sent=said)
     return found
@@ -302,24 +303,15 @@ def is_same(one: Any, other: Any, within: float = _ROUNDED_OUTLINE) -> bool:
     return bool(one == other or not (one or other))
 
 
-def recognised(sent: Sequence[Record], found: Sequence[Record]) -> list[int]:
+def recognised(sent: Sequence[Record], found: Sequence[Record], *, by_id: bool) -> list[int]:
     """Return which of the sent annotations of an image each found one is; -1 for none.
 
     An annotation is recognised by its id, else by its box if that is as it was, else by the largest
-    IoU of at least 0.5 with one that is not yet recognised. The same category counts as much as an
     IoU that is larger by 0.2: two boxes that nearly coincide were moved rather than renamed.
     """
-    result, left = [-1] * len(found), {*range(len(sent))}
-    edges = (np.array([e["bbox"] for e in of], np.float64).reshape(-1, 4) for of in (sent, found))
-    before, after = map(corners, edges)
-    iou = bbox_iou(np.repeat(before, len(found), 0), np.tile(after, (len(sent), 1)))
-    iou = iou.reshape(len(sent), len(found))
-    at = {each["id"]: place for place, each in enumerate(sent) if "id" in each}
-    for place, each in enumerate(found):
-        own = at.get(each.get("id"), -1)
-        # A tool that numbers annotations anew gives the ids of some to others, which lie elsewhere.
-        is_other = own >= 0 and iou[own, place] < _LEAST_IOU <= iou[:, place].max()
-        if own in left and not is_other:
+    result, left, iou = [-1] * len(found), {*range(len(sent))}, _overlaps(sent, found)
+    for place, own in enumerate(_places_by_id(sent, found) if by_id else ()):
+        if own in left:
             result[place] = own
             left.discard(own)
     pairs = []
@@ -335,3 +327,28 @@ def recognised(sent: Sequence[Record], found: Sequence[Record]) -> list[int]:
             result[b] = a
             left.discard(a)
     return result
+
+
+def keeps_ids(sent: Sequence[Record], found: Sequence[Record]) -> bool:
+    """Return whether the ids of an image can be those that were sent.
+
+    A tool that numbers annotations anew gives the ids of some to others, which lie elsewhere.
+    """
+    iou = _overlaps(sent, found)
+    return not any(
+        own >= 0 and iou[own, place] < _LEAST_IOU <= iou[:, place].max()
+        for place, own in enumerate(_places_by_id(sent, found))
+    )
+
+
+def _places_by_id(sent: Sequence[Record], found: Sequence[Record]) -> list[int]:
+    at = {each["id"]: place for place, each in enumerate(sent) if "id" in each}
+    return [at.get(each.get("id"), -1) for each in found]
+
+
+def _overlaps(sent: Sequence[Record], found: Sequence[Record]) -> FloatArray:
+    """Return the IoU of each sent box with each found one, (S, F) float64."""
+    edges = (np.array([e["bbox"] for e in of], np.float64).reshape(-1, 4) for of in (sent, found))
+    before, after = map(corners, edges)
+    iou = bbox_iou(np.repeat(before, len(found), 0), np.tile(after, (len(sent), 1)))
+    return iou.reshape(len(sent), len(found))

@@ -239,7 +239,7 @@ def read_baseline(path: Path) -> Baseline:
         for entry in document["findings"]:
             known[str(entry["identity"])] += int(entry["count"])
     except DatasetError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.problems[0]}") from None
+        raise ConfigError(error.problems[0]) from None
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise ConfigError(f"{path}: not a baseline; write one with --write-baseline") from None
     return Baseline(path, known)

@@ -344,6 +344,9 @@ def test_what_was_typed_wrongly_is_said_with_what_to_type(files, tmp_path):
     labels, _ = files
     same = run("audit", labels, "--predictions", labels)
     assert "is given as labels and as predictions; name the file of a model" in same.stderr
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    circle = run("audit", labels, "--predictions", tmp_path / "loop.json")
+    assert "loop.json: cannot be read: Too many levels of symbolic links" in circle.stderr
     folds = run("audit", labels, "--folds", "99", "--out", tmp_path / "folds")
     assert "--folds is 99; expected at most " in folds.stderr
     rows = [(0, 0, RIGHT, {"annotator": who}) for who in ("ann", "bob")]

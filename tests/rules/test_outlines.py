@@ -120,3 +120,11 @@ def test_masks_of_square_images_may_have_transposed_boxes_and_are_not_changed():
     content = outline(row_major(pixels), area=int(pixels.sum()), bbox=[24, 21, 34, 20])
     content["images"] = [{"width": 90, "height": 90}]
     assert not only(content, code="R007").edits
+
+
+def test_outlines_of_equal_boxes_may_have_numbers_that_are_not_finite():
+    rings = [10, 10, 30, 10, 30, 30, 10, 30], [float("inf"), 10, 30, 10, 30, 30, 10, 30]
+    records = [
+        {"id": n, "bbox": [10, 10, 20, 20], "segmentation": [ring]} for n, ring in enumerate(rings)
+    ]
+    assert len(findings({"annotations": records}, code="F004")) == 1
