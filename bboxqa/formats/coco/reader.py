@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -102,7 +103,11 @@ def _whole_document(path: Path, options: ReadSettings) -> tuple[RawDocument, Sou
     if broken:
         problems = [f"{path}: {each}" for each in broken]
         raise DatasetError(problems, files=[path] * len(problems))
-    return document, Source(str(path), *size_and_digest(path, digest=options.digest))
+    if document.is_packed:
+        return document, Source(str(path), *size_and_digest(path, digest=options.digest))
+    # Of the text that was read: the file may change in the meantime.
+    digest = blake2b(document.text).hexdigest() if options.digest else None
+    return document, Source(str(path), len(document.text), digest)
 
 
 def _loaded(text: bytes) -> Any:
