@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.text import count, joined, names_in_words
+from bboxqa.core.text import count, first_few, joined, names_in_words
 from bboxqa.diagnostics.agreement_groups import all_share_boxes, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import holm, medians, object_cells
@@ -21,6 +21,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     AXES,
     DIRECTIONS,
     KIND_WORDS,
+    KINDS_OF_ERRORS,
     LEAST_CONFUSED,
     LEAST_SHARE,
     SUBSETS,
@@ -35,6 +36,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     in_percent,
     judged,
     largest,
+    median_of_others,
     of_others,
     shape_word,
     two_digits,
@@ -311,6 +313,7 @@ _LEAST_DIFFERENCE = 0.03
 _ALIKE = 0.5
 # Turning a box of medium length by 1 degree lowers the IoU by about so many percent.
 _LOST = 2.0
+_MOST_JOINTS = 3
 
 
 def displaced(
@@ -455,3 +458,32 @@ def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iter
         size = found.at(place)
         told.append(Finding("imprecise", (name,), size, weight, values, table="annotators"))
     yield from largest(told)
+
+
+def joint_findings(of: Diagnosed) -> Iterator[Finding]:
+    """Yield who exchanges or leaves out joints significantly more than the others."""
+    if "joints" not in of.available:
+        return
+    people = of.table("joint_annotators")
+    labels: list[str] = of.table("joints")["joint"].astype(str).tolist()
+    shape = (-1, len(labels))
+    n_images = people["n_images"].reshape(shape)
+    for kind in ("swapped_share", "missing_share"):
+        figures = Bounds(*(each.reshape(shape) for each in bounds(people, kind)))
+        above = figures.low >= LEAST_SHARE
+        if kind == "swapped_share":
+            # Joints count as exchanged only if that is 100 times as likely: no test is needed.
+            above &= figures.low > median_of_others(figures.value)
+        for joint in range(len(labels) if kind == "missing_share" else 0):
+            part, n_kinds = Bounds(*(each[:, joint] for each in figures)), KINDS_OF_ERRORS
+            named = above_others(part, n_images[:, joint], None, n_kinds * len(labels))
+            above[:, joint] &= np.isin(np.arange(len(above)), named)
+        told = []
+        for who in np.flatnonzero(above.any(1)).tolist():
+            order = np.argsort(-np.where(above[who], figures.value[who], -1), kind="stable")
+            # Categories have joints of the same names.
+            own = [*dict.fromkeys(labels[each] for each in order[: above[who].sum()])]
+            size, name = float(figures.value[who, order[0]]), of.names[who]
+            values = {"joints": first_few(own, _MOST_JOINTS)}
+            told.append(Finding(kind, (name,), size, size, values, table="joint_annotators"))
+        yield from largest(told)

@@ -262,6 +262,10 @@ TEMPLATES = {
     "offset": "{who} draws boxes {words} than {other}{cost}",
     "either offset": ("{who} {draw} boxes {words}, or {other} the reverse (unknown which){cost}"),
     "imprecise": ("{who} places {places} less precisely: mean {what} {size:z.2f}{others}"),
+    "swapped_share": "{who} exchanges left and right in up to {share} of the objects: {joints}",
+    "missing_share": (
+        "{who} leaves out joints that others label, in up to {share} of the objects: {joints}"
+    ),
     "by chance": (
         "boxes overlap no more often than those of different images would: look whether annotators "
         "saw the same images, and had the same task"

@@ -43,7 +43,12 @@ def _rows(table, **values):
 
 
 def test_recovers_swaps_missing_joints_and_offsets_of_one_of_three():
-    table = _diagnosed("ann", "bob", "cid").tables["joint_annotators"]
+    found = _diagnosed("ann", "bob", "cid")
+    told = [line for line in found.story if "exchanges" in line or "leaves out" in line]
+    assert [line.partition(" in up to")[0].rstrip(",") for line in told] == [
+        "bob leaves out joints that others label", "bob exchanges left and right"
+    ]  # fmt: skip
+    table = found.tables["joint_annotators"]
     (ear,) = _rows(table, annotator="bob", joint="right_ear")
     # Where left and right are exchanged as well, the left ear is the one that is left out.
     assert ear["missing_share"] == pytest.approx(0.2, abs=0.03)
