@@ -371,7 +371,7 @@ def _outlines(document: Document) -> Segmentations:
 def outline_iou(document: Document, left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the IoU of the outlines of pairs, (P,); NaN without two polygons or two masks."""
     result = np.full(len(left), np.nan)
-    known: BoolArray = np.isfinite(document.outline_bounds).all(axis=1)
+    known = np.asarray(np.isfinite(document.outline_bounds).all(axis=1))
     pairs = np.flatnonzero(known[left] & known[right])
     if not len(pairs):
         return result
