@@ -252,17 +252,17 @@ def listed(
     if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
     is_folder = path.is_dir()
-    if not pattern or (not is_folder and path.match(pattern)):
-        pattern = "*"
+    if not is_folder and pattern and path.match(pattern):
+        pattern = None
     below, others = path.once(sources_below)
-    found = [each for each in below if each.match(pattern)]
+    found = [each for each in below if _is_matched(pattern, each)]
     if not found and is_folder:
         # Archives are read if there is nothing else.
         packed = [e for e in others if e.name.lower().endswith(ARCHIVES) and formats_of(e)]
         parts = [(part, each) for each in packed for part in listed(each, choices=choices)[0]]
-        found = [part for part, each in parts if part.match(pattern) or each.match(pattern)]
+        found = [part for part, each in parts if _is_matched(pattern, part, each)]
         others = [each for each in others if each not in packed]
-    others = [each for each in others if each.match(pattern)]
+    others = [each for each in others if _is_matched(pattern, each)]
     if not found:
         raise _nothing_in(path, [*below, *others], pattern)
     refuse_damaged(others, found)
@@ -281,6 +281,11 @@ def listed(
         some = f"{count(len(left), 'file')} left out: no annotations in a known format"
         notes = [f"{some} ({shown})"] if left else []
     return [path] if sources == below[:1] and not is_folder else sources, notes
+
+
+def _is_matched(pattern: str | None, *paths: Path) -> bool:
+    """Return whether a pattern chooses a file or a folder; all match none, also "." and "/"."""
+    return not pattern or any(each.match(pattern) for each in paths)
 
 
 def without_files(notes: Sequence[str]) -> list[str]:
@@ -308,7 +313,9 @@ def _is_unrelated(file: Path) -> bool:
     return is_without_coco(b"".join(ends_of_file(file)))
 
 
-def _nothing_in(path: SourcePath, others: Sequence[SourcePath], pattern: str) -> DatasetError:
+def _nothing_in(
+    path: SourcePath, others: Sequence[SourcePath], pattern: str | None
+) -> DatasetError:
     """Return the error for a folder or an archive without sources, which describes it."""
     refuse_results([path / "manifest.json"])
     is_folder = path.is_dir()
@@ -321,7 +328,7 @@ def _nothing_in(path: SourcePath, others: Sequence[SourcePath], pattern: str) ->
         return DatasetError([f"{path}: has no files"], _NAME_ONE)
     some = f"{count(len(names), 'file')}, such as {one_line(min(names))}"
     what = f" in this {'folder' if is_folder else 'archive'}"
-    if pattern != "*":
+    if pattern:
         what, others = f" or folder of labels that matches {pattern!r}", ()
     problem = f"{path}: no file{what} is of a known format ({some})"
     if all(map(is_picture, names)):

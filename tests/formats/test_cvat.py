@@ -206,6 +206,16 @@ def test_skeletons_without_a_joint_of_their_label_are_findings(tmp_path):
     assert "skeleton has 1 point; its label 'cat' has 2" in found.message
 
 
+def test_skeletons_with_most_joints_left_out_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("bboxqa.formats.translation.collector.most_joints", lambda n: n)
+    labels = head("ann").replace("</labels>", "<label><name>tail</name><parent>cat</parent></label>"
+                                 "</labels>")  # fmt: skip
+    nose = shape("points", "nose", points="1,2", outside=0, occluded=0)
+    path = written(tmp_path / "a.xml", labels, image("a.jpg", shape("skeleton", inside=nose)))
+    with pytest.raises(DatasetError, match="its label has 2 key points, most of which annotations"):
+        read_coco(path, min_annotators=1, keypoints=True)
+
+
 def test_skeletons_of_videos_are_counted(tmp_path):
     skeletons = "".join(shape("skeleton", None, frame=at, outside=0) for at in (0, 1, 2))
     nose = '<track id="0" label="nose"><points frame="0" points="1,2" outside="0"/></track>'

@@ -68,10 +68,14 @@ def test_images_are_joined_as_asked(tmp_path, by, ann, bob):
         ([COMPOSED, DECOMPOSED], [COMPOSED, DECOMPOSED], "path", (DECOMPOSED, COMPOSED)),
         ([COMPOSED, "\xe9.jpg"], [COMPOSED, DECOMPOSED, "e\u0301.jpg"], "path",
          (DECOMPOSED, COMPOSED, "\xe9.jpg")),
+        # The sign of Kelvin, whose normal form is the letter.
+        (["K.jpg", "\u212a.jpg"], ["\u212a.jpg", "K.jpg"], "path", ("K.jpg", "\u212a.jpg")),
+        ([COMPOSED, DECOMPOSED], ["a.jpg"], "none",
+         (f"ann/{DECOMPOSED}", f"ann/{COMPOSED}", "bob/a.jpg")),
     ],
 )  # fmt: skip
 def test_names_of_both_unicode_forms_join(tmp_path, ann, bob, join, names):
-    data = read_coco(of_images(tmp_path, ann, bob), join=join)
+    data = read_coco(of_images(tmp_path, ann, bob), join=join, min_annotators=1)
     assert data.image_names == names
     assert data.assigned.sum() == len(ann) + len(bob)
 

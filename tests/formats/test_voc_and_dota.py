@@ -74,6 +74,13 @@ def test_files_that_state_the_first_pixel_are_read_as_they_state(tmp_path, chose
     assert done.notes[0].startswith("corners of 1 of 3 files are edges counted from 0, as ")
 
 
+def test_the_current_folder_is_read(tmp_path, monkeypatch):
+    write(tmp_path, **{"a.xml": xml(thing(1, 2, 30, 40))})
+    monkeypatch.chdir(tmp_path)
+    assert len(alone(".").annotations) == 1
+    assert found(".", "Q001")
+
+
 def test_rotated_boxes_have_an_outline(tmp_path):
     rotation = (
         "<attributes><attribute><name>rotation</name><value>90</value></attribute></attributes>"

@@ -363,17 +363,17 @@ class _Records:
         size = (image["width"], image["height"]) if "height" in image else None
         try:
             shape = shape_of(element, size, into.masks)
+            record = {"image_id": image["id"], **shared, **into.boxed(shape)}
+            if attributes := attributes_of(element, shape.get("attributes"), is_tracked=frame >= 0):
+                record["attributes"] = attributes
+            if values.get("source", "manual") != "manual":
+                record["source"] = values["source"]
+            if frame >= 0:
+                record["own_id"] = f"track {values.get('id', '')}, frame {frame}"
+            row = into.labelled(record, name, where, f"{what}: has no label")
         except ValueProblemError as error:
             into.refused(error, what, where)
             return
-        record = {"image_id": image["id"], **shared, **into.boxed(shape)}
-        if attributes := attributes_of(element, shape.get("attributes"), is_tracked=frame >= 0):
-            record["attributes"] = attributes
-        if values.get("source", "manual") != "manual":
-            record["source"] = values["source"]
-        if frame >= 0:
-            record["own_id"] = f"track {values.get('id', '')}, frame {frame}"
-        row = into.labelled(record, name, where, f"{what}: has no label")
         labels = self._labels
         if row < 0:
             self._apart.add(name)

@@ -63,7 +63,8 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
     # images.
     doubled = set[str]()
     for file in files:
-        new = {n: join_name(n, by) for n in sorted(file.image_names)}
+        who = f"{file.person}/" if by == "none" else ""
+        new = {n: who + join_name(n, by) for n in sorted(file.image_names)}
         seen: dict[str, str] = {}
         problems += [
             f"{file.source.name}: images {one_line(seen[key])!r} and {one_line(name)!r} have one "
@@ -73,7 +74,7 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
         ]
         forms = Counter(normalize("NFC", key) for key in seen if not key.isascii())
         doubled |= {form for form, n in forms.items() if n > 1}
-        names.append({n: f"{file.person}/{n}" for n in new} if by == "none" else new)
+        names.append(new)
     if problems:
         other = "try --join name, or --join path." if by == "stem" else "use --join path."
         advice = f"Images cannot be joined by {by}; {other}"
@@ -82,8 +83,9 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
     found = list[AnnotationFile]()
     for file, new in zip(files, names, strict=True):
         for name, key in new.items():
-            form = key if key.isascii() else normalize("NFC", key)
-            new[name] = key if form in doubled else spelled.setdefault(form, key)
+            # The normal form of others may be ASCII, such as that of the sign of Kelvin.
+            if not key.isascii() and (form := normalize("NFC", key)) not in doubled:
+                new[name] = spelled.setdefault(form, key)
         found.append(file)
         if any(name != key for name, key in new.items()):
             images = [replace(e, file_name=new[e.file_name]) if e.file_name else e
