@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from bboxqa.core.arrays import FloatArray
-    from bboxqa.pipelines.simulate import Boxes, Scene
+    from bboxqa.pipelines.simulated_boxes import Boxes, Scene
 
 Figures = dict[str, tuple[float, float, float]]
 """The value and the 95 % interval of each figure by name."""
