@@ -85,4 +85,6 @@ def kept_by_quorum(result: ConsensusResult) -> Data:
     """Return how many objects are kept with 1, 2, … votes as the quorum."""
     votes = result.found.votes
     rows = [[n, int((votes >= n).sum())] for n in range(1, int(votes.max(initial=0)) + 1)]
-    return Data("Objects kept, by quorum", ["votes", "objects"], rows, is_open=True)
+    quorums = joined([str(quorum) for quorum in np.unique(result.found.quorum).tolist()])
+    title = f"Objects kept, by quorum (here {quorums})" if quorums else "Objects kept, by quorum"
+    return Data(title, ["votes", "objects"], rows, is_open=True)

@@ -74,8 +74,10 @@ def page_style() -> Iterator[None]:
 
 def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
     """Draw a chart on given axes, or on those of a new figure that a notebook shows."""
+    import matplotlib as mpl
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
+    from matplotlib.text import Text as Label
 
     with page_style():
         found = layout(chart)
@@ -100,6 +102,9 @@ def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
                     linewidth=mark.width, linestyle=(0, mark.dashes or None), alpha=mark.opacity,
                     clip_on=False, capstyle="butt",
                 ))  # fmt: skip
+        for each in ax.findobj(Label):
+            # The axes may have had labels before.
+            each.set_fontfamily(mpl.rcParams["font.family"])
     return ax
 
 
