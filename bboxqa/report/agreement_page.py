@@ -35,8 +35,8 @@ _FEWEST = 5
 # Rates of annotators, columns of the table "annotators".
 _RATES = {"misses": "miss_rate", "extras": "extra_rate", "same category": "class_share"}
 _CSV = ".csv"
-# Tables of the diagnosis that are shown, the others only if a sentence names them.
-_OF_PEOPLE = ("offsets", "rotated_offsets", "boxes_per_object", "copies")
+# Tables of the diagnosis that are shown: offsets always, the others only if a sentence names them.
+_OF_PEOPLE = ("offsets", "rotated_offsets", "boxes_per_object", "copies", "joint_annotators")
 
 
 class Evidence(msgspec.Struct, frozen=True, eq=False):
