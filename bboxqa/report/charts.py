@@ -286,7 +286,9 @@ def _matrix(
     """Return square cells, dark for 0 and light for 1, with texts as large as they fit."""
     most = max(len(rows), len(columns))
     longest = max([3, *(len(line) for _, text in cells.values() for line in text.split("\n"))])
-    side = 72 * min(max(2.8 / most, 0.36 if any(text for _, text in cells.values()) else 0.19), 0.8)
+    # Letters of 7 points have to fit.
+    least = max(0.36, 0.065 * longest) if any(text for _, text in cells.values()) else 0.19
+    side = 72 * min(max(2.8 / most, least), 0.8)
     letter = min(max(0.9 * side / (0.62 * longest), 7), 10)
     row_of, column_of = ({name: place for place, name in enumerate(of)} for of in (rows, columns))
     marks: list[Mark] = []

@@ -1,6 +1,7 @@
 """Charts: the values that they show, as SVG of a page, and on axes by `result.plot`."""
 
 import xml.etree.ElementTree as ET
+from itertools import combinations
 from urllib.parse import unquote
 
 import matplotlib as mpl
@@ -248,6 +249,15 @@ def test_all_texts_have_room(chart):
     assert found.left + found.width + 8 + widest <= found.total_width
     assert 0 <= found.at(0, len(chart.rows) - 1)[1] <= found.total_height
     assert all(text_width(name, NAME) < found.left for name in chart.rows)
+
+
+def test_numbers_of_a_matrix_fit_into_their_cells():
+    names = [*"abcdefghij"]
+    pairs = [pair(*both, 0.5, 1_234_567) for both in combinations(names, 2)]
+    chart = pair_matrix(names, pairs)
+    written = [mark for mark in chart.marks if isinstance(mark, Text)]
+    widest = max(text_width(mark.text, mark.size) for mark in written)
+    assert widest < chart.height / len(names)
 
 
 @pytest.fixture(scope="module")
