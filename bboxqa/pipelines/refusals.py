@@ -10,9 +10,10 @@ import numpy as np
 
 from bboxqa.core.arrays import Files, FloatArray, IndexArray, find
 from bboxqa.core.errors import DatasetError, OtherKindError
+from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.document import STOPPING as TOOL_STOPPING
-from bboxqa.formats.records import ANNOTATOR_KEYS, AnnotationFile
+from bboxqa.formats.records import ANNOTATOR_KEYS, ID_KEYS, AnnotationFile, is_id
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import as_paths
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
@@ -162,6 +163,12 @@ def _causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool =
     from bboxqa.report.findings import concise_line, content, place
     from bboxqa.rules.runner import validate_documents
 
+    of = document.annotations
+    are_read = all((of.whole[key] | (of.kind[key] == Kind.TEXT)).all() for key in ID_KEYS)
+    records = (each for _, listed in document.lists for each in listed.values)
+    if are_read and all(is_id(each.get("id")) for each in records if isinstance(each, dict)):
+        # All ids are whole numbers or text; S003 reports ids that are text.
+        codes = tuple(code for code in codes if code != "S003")
     report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
     every = [each for each in report.findings if each.severity is Severity.ERROR]
     errors = [*filter(_is_stopping, every)]

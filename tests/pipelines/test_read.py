@@ -84,6 +84,14 @@ def no_boxes():
     return document([*pair(), annotation(3, rater="ann", bbox=[], **points)])
 
 
+def test_ids_that_are_text_are_no_reason_to_stop(tmp_path):
+    twice = [annotation("a", annotator=who) for who in ("ann", "bob")]
+    with pytest.raises(DatasetError) as caught:
+        read_coco(write(tmp_path / "a.json", document(twice)))
+    assert "I001" in caught.value.problems[0]
+    assert "S003" not in str(caught.value)
+
+
 def test_findings_that_do_not_stop_reading_are_left_out(tmp_path):
     path = write(tmp_path / "a.json", no_boxes())
     assert {"K001", "S006"} <= set(bboxqa.validate(path).counts)
