@@ -87,8 +87,7 @@ def agree(
     with console.tracking() as progress:
         reading = replace(
             AS_COMPARED, score=score, pseudonyms=to.key, digest=bool(to.out or to.page),
-            predictions=predictions, choices=choices,
-            progress=progress,
+            predictions=predictions, choices=choices, progress=progress,
         )  # fmt: skip
         result = agree_files(source, settings, reading, reference)
         if top is not None:
@@ -103,12 +102,7 @@ def agree(
         written += [to.send_back] * bool(diagnosis.to_review)
     more: dict[str, Any] = {"diagnosis": diagnosis if diagnose else None}
     if output_format == "text":
-        is_open = to.send_back is None and not result.thresholds[0].is_unanimous
-        steps = {
-            f"--send-back DIR --to {tool} (corrections)": is_open,
-            "--report page.html": to.page is None, "--details": not diagnose,
-        }  # fmt: skip
-        add = [step for step, is_missing in steps.items() if is_missing]
+        add = _steps(result, to, tool, details=diagnose)
         more = {"story": story, "details": diagnose, "add": add, "quiet": quiet}
     if predictions is not None and paths and in_text:
         typed = shlex.join(["bboxqa", "audit", *map(str, paths), "--predictions", str(predictions)])
@@ -121,6 +115,16 @@ def agree(
             raise failure
         click.echo(failure, err=True)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
+
+
+def _steps(result: "AgreementResult", to: "Targets", tool: str, *, details: bool) -> list[str]:
+    """Return options that show or write more of a result than was asked for."""
+    steps = {
+        f"--send-back DIR --to {tool} (corrections)":
+            to.send_back is None and not result.thresholds[0].is_unanimous,
+        "--report page.html": to.page is None, "--details": not details,
+    }  # fmt: skip
+    return [step for step, is_missing in steps.items() if is_missing]
 
 
 def _diagnosed(

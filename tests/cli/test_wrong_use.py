@@ -51,7 +51,7 @@ CASES = [
     ("validate x.json --in-place", "--in-place goes with --fix"),
     ("validate x.json --fix --diff", "--diff writes nothing"),
     ("validate x.json --config no", "no: no such file, and none of the settings"),
-    ("validate x.json --baseline no", "no: cannot be read"),
+    ("validate x.json --baseline no", "no: no such file"),
     ("validate x.json --images no", "no: no such folder of images"),
     ("validate x.json --images x.json", ".json: is a file; expected a folder of images"),
     ("validate x.json --output no/where", "no/where: cannot be written"),
