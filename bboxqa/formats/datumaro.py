@@ -69,10 +69,12 @@ class _Subset:
             first = 0 if any(0 in pair for pair in pairs) else 1
             named = dict(enumerate(joints, first))
             ends = [[named[n] for n in pair if type(n) is int and n in named] for pair in pairs]
-            both = zip(ends, pairs, strict=True)
+            both = [*zip(ends, pairs, strict=True)]
             limbs = [(each[0], each[1]) for each, pair in both if len(each) == len(pair) == 2]
-            if joints and len(limbs) < len(pairs):
-                problem = f"skeleton joins {cut(str(pairs))}; expected two of {len(joints)} points"
+            wrong = [pair for each, pair in both if not len(each) == len(pair) == 2]
+            if joints and wrong:
+                found = f"skeleton joins {cut(str(wrong[0]))}"
+                problem = f"{found}; expected two of {len(joints)} points"
                 into.defect("K006", problem, Where(member, f"/categories/points/items/{place}"))
             if joints and name is not None:
                 self._points[given["label_id"]] = joints
