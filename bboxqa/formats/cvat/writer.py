@@ -273,5 +273,11 @@ CVAT_XML = Writer(
     keeps=_is_held,
     reads={"category": _plain_name, "annotator": _plain_name, "image": plain_xml},
     needs_sizes="all images",
+    # Numbers, true and false become texts.
+    becomes_text=lambda name, value: (
+        name != "rotation"
+        and isinstance(value, int | float)
+        and _is_held(f"{ATTRIBUTES}.{name}", value)
+    ),
 )  # fmt: skip
 """One file per annotator, who is the assignee of its task."""

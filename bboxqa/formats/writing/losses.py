@@ -270,6 +270,10 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
     if number and "keypoint box" in holds:
         some = count(number, "annotation")
         yield f"changed: {some} of key points without a box got one around their points in {title}"
+    given = (each.get(ATTRIBUTES) for each in (*content.annotations, *content.apart))
+    pairs = (pair for each in given if isinstance(each, dict) for pair in each.items())
+    if names := sorted({key for key, each in pairs if to_format.becomes_text(key, each)}):
+        yield f"changed: numbers and true become text in attributes of {title}: {_quoted(names)}"
 
 
 def _lost_ids(content: Content, holds: Collection[str]) -> Iterator[str]:
