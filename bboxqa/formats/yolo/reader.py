@@ -225,6 +225,7 @@ class _LabelRecords:
         shaped = next((each for each in described if each.keypoints), None)
         self._keypoints = shaped.keypoints if shaped else None
         self._joints = shaped.joints if shaped else {}
+        self._is_unread = bool(described and described[0].problem)
         for found in described[:1]:
             if found.problem is not None:
                 problem, line = found.problem
@@ -312,7 +313,10 @@ class _LabelRecords:
                     }
                     row = self._into.annotation(record, where)
             except ValueProblemError as error:
-                self._into.defect("T001", str(error), where, cause=_VALUES.sub("", str(error)))
+                # That labels need `kpt_shape` follows from its problem.
+                if not (self._is_unread and "kpt_shape" in str(error)):
+                    cause = _VALUES.sub("", str(error))
+                    self._into.defect("T001", str(error), where, cause=cause)
                 continue
             # These are reported also where the size of the image is not known.
             if number not in self._names and self._named is not None:
