@@ -1,5 +1,6 @@
 """Reading data sets; errors of files come with the findings of the rules."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -169,7 +170,8 @@ def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:
         try:
             data = _read(path, reading)
         except DatasetError as error:
-            problems = [problem.replace(str(path), name) for problem in error.problems]
+            texts = [problem.replace(str(path), name) for problem in error.problems]
+            problems = [re.sub(rf"{re.escape(file)}:(\d+)", r"of row \1", each) for each in texts]
             # Tables in memory are not validated.
             again = f"For all findings: bboxqa.validate({name})" if name == "document" else ""
             advice = again if str(folder) in error.advice else error.advice

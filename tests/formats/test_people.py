@@ -328,7 +328,7 @@ def test_equal_annotations_in_a_folder_are_refused(tmp_path):
     # Or with other key points in the same boxes.
     for path, x in zip(paths, (5, 6), strict=True):
         coco(path, FIRST, keypoints=[x, 5, 2], num_keypoints=1)
-    assert read_dataset(tmp_path, Reading(keypoints=True)).annotator_names == ("a", "b")
+    assert read_dataset(tmp_path).annotator_names == ("a", "b")
 
 
 def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):

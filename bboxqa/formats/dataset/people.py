@@ -22,10 +22,13 @@ from bboxqa.formats.records import (
     AnnotationFile,
     Authors,
     Image,
+    ReadSettings,
     annotator_name,
     ids_of,
 )
+from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources
+from bboxqa.model.annotations import Choices
 from bboxqa.model.table import ShownIds
 
 WAYS = ("annotator-key", "image-records", "files")
@@ -246,7 +249,7 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
             f"{_lines(files)}\n{again} --session-key file",
         )
     if not (sources.is_named or sources.is_typed) and (is_chosen or is_checked):
-        _refuse_equal(files)
+        _refuse_equal(files, reading.choices)
     names = tuple(sorted({file.person for file in files}))
     authors = [np.full(len(f.columns.id), names.index(f.person), np.int32) for f in files]
     asked: list[_Asked] = [[(file.person,)] * len(file.images) for file in files]
@@ -298,25 +301,31 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
         )
 
 
-def _refuse_equal(files: Sequence[AnnotationFile]) -> None:
-    """Refuse two people of one folder whose annotations, as far as they were read, are equal."""
-    seen: dict[tuple[object, ...], AnnotationFile] = {}
+def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:
+    """Refuse two people of one folder whose annotations are equal."""
+    seen: dict[str, AnnotationFile] = {}
     for file in files:
-        columns, outlines, points = file.columns, file.columns.segmentation, file.columns.keypoints
+        columns = file.columns
         images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
         labels = np.array([*(clean(each.name) for each in file.categories), ""])
         image = images[find(file.image_ids, columns.image_id)].tolist()
         label = labels[find(ids_of(file.categories), columns.category_id)].tolist()
         box = (np.round(columns.bbox, 2) + 0.0).tolist()
-        shapes = [] if outlines is None else [outlines.xy.tobytes(), outlines.counts.tobytes()]
-        shapes += [] if points is None else [points.xy.tobytes()]
         drawn = sorted(zip(image, label, box, strict=True))
-        content = repr(drawn), *shapes
-        other = seen.setdefault(content, file) if drawn else file
-        if other.person != file.person:
+        other = seen.setdefault(repr(drawn), file) if drawn else file
+        if other.person != file.person and _outlines(other, choices) == _outlines(file, choices):
             first, second = (one_line(each.source.name) for each in (other, file))
             problem = f"{first} and {second}: have the same annotations; expected other ones"
             raise NothingToCompareError([problem], f"Name one of them only.\n{_lines(files)}")
+
+
+def _outlines(file: AnnotationFile, choices: Choices) -> list[bytes]:
+    """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
+    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
+    columns = format_of(file.path, choices).read(file.path, settings).columns
+    outlines, points = columns.segmentation, columns.keypoints
+    found = [] if outlines is None else [outlines.xy.tobytes(), outlines.counts.tobytes()]
+    return [*found, b"" if points is None else points.xy.tobytes()]
 
 
 def _lines(files: Sequence[AnnotationFile]) -> str:
