@@ -63,7 +63,7 @@ def boxes_of(column: Sequence[Any], types: set[type], *, are_floats: bool = Fals
     if types == {list} and (type(column[0]) is tuple or set(map(len, column)) <= {4}):
         flat = list(chain.from_iterable(column))
         if are_floats or are_numbers(flat):
-            numbers = floats(flat)
+            numbers = np.array(flat, np.float64) if are_floats else floats(flat)
             boxes = numbers.reshape(-1, 4)
             if not np.isfinite(numbers).all():
                 boxes[~np.isfinite(boxes).all(1)] = np.nan

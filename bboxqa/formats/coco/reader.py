@@ -37,8 +37,8 @@ from bboxqa.formats.records import (
     is_id,
     whole_number,
 )
-from bboxqa.formats.scanner import BETWEEN_RECORDS, begins_with_results, read_bytes, read_path
-from bboxqa.formats.source import SourcePath, members_with, only_file, size_and_digest
+from bboxqa.formats.scanner import BETWEEN_RECORDS, begins_with_results, read_bytes
+from bboxqa.formats.source import SourcePath, members_with, only_file, read_whole, size_and_digest
 from bboxqa.model.annotations import Source
 from bboxqa.model.table import FilePlaces
 
@@ -63,7 +63,9 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
     all of these are listed.
     """
-    document, source = _whole_document(path, options)
+    _refuse_pipe(path)
+    document = _document(path, options)
+    source = _checked(document, path, options)
     if begins_with_results(document.text):
         return _results_file(document, path, options, source)
     _check_lists(document, path, ("images", "categories") if options.tables else LISTS)
@@ -82,15 +84,15 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     return replace(file, sample=_sample(document))
 
 
-def _whole_document(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
-    """Return the content of a file, which may be in an archive; refuse what is not JSON in UTF-8.
-
-    A pipe is refused, since it is read twice.
-    """
+def _refuse_pipe(path: Path) -> None:
+    """Refuse what can be read only once."""
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = f"{path}: is a pipe or a device; expected a file"
         raise DatasetError([problem], "Write it to a file first.")
-    document = _document(path, options)
+
+
+def _checked(document: RawDocument, path: Path, options: ReadSettings) -> Source:
+    """Return the file of a document; refuse one that is not JSON in UTF-8."""
     if not document.size:
         raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
     broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
@@ -104,10 +106,10 @@ def _whole_document(path: Path, options: ReadSettings) -> tuple[RawDocument, Sou
         problems = [f"{path}: {each}" for each in broken]
         raise DatasetError(problems, files=[path] * len(problems))
     if document.is_packed:
-        return document, Source(str(path), *size_and_digest(path, digest=options.digest))
+        return Source(str(path), *size_and_digest(path, digest=options.digest))
     # Of the text that was read: the file may change in the meantime.
     digest = blake2b(document.text).hexdigest() if options.digest else None
-    return document, Source(str(path), len(document.text), digest)
+    return Source(str(path), len(document.text), digest)
 
 
 def _loaded(text: bytes) -> Any:
@@ -220,10 +222,12 @@ def packed_json(path: Path) -> Member | None:
 def _document(path: Path, settings: ReadSettings) -> RawDocument:
     packed = packed_json(path)
     if packed is None:
-        return read_path(path, settings)
-    reading = read_bytes(packed.read(), packed.shown, settings)
-    reading.is_packed = True
-    return reading
+        text, name = read_whole(path, "a COCO JSON file"), str(path)
+    else:
+        text, name = packed.read(), packed.shown
+    document = read_bytes(text, name, settings)
+    document.is_packed = packed is not None
+    return document
 
 
 COCO = Format("coco", (".json",), _recognises, read_file, _document)
@@ -300,7 +304,9 @@ def _sample(document: RawDocument) -> Columns:
 
 def read_results(path: Path, options: ReadSettings) -> AnnotationFile:
     """Return the results in a file; raises DatasetError if it is no list of them."""
-    document, source = _whole_document(path, options)
+    _refuse_pipe(path)
+    document = _document(path, options)
+    source = _checked(document, path, options)
     return _results_file(document, path, options, source)
 
 
