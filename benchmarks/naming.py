@@ -133,7 +133,7 @@ def found(case: tuple[int, int, str]) -> Found:
     errors = words.split()
     data = bboxqa.read_coco(document(seed, n, errors), segmentation=False)
     result = bboxqa.agree(data, bootstrap=1000)
-    lines = result.tell(result).lines
+    lines = result.tell().lines
     erring = {f"p{n - place}": error for place, error in enumerate(reversed(errors))}
     allowed = {*erring, "p1"} if "copy" in errors else {*erring}
     n_named = n_explained = 0
