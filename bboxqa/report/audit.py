@@ -89,6 +89,8 @@ def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iter
     )
     if first := ", ".join(one_line(" ".join(filter(None, each))) for each in words):
         yield f"First: {first}"
+    for image, n, _ in result.images.head(1).rows():
+        yield f"Worst image: {one_line(image)}, {count(n, 'place')} worth a look"
     yield from (f" Note: {note}" for note in result.notes)
     if next_step:
         yield f"Next: {next_step}"
