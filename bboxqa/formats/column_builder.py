@@ -184,7 +184,7 @@ class ColumnsBuilder:
         if "score" in keys:
             rows = np.array([v is not MISSING for v in records["score"]]).nonzero()[0]
             value = numbers_of(records["score"])[rows]
-            self._grow_part("scores", row=self.n + rows, value=value)
+            self._grow_part("scores", {"row": self.n + rows, "value": value})
         if self.settings.whole:
             self._add_others(records)
         self.n += len(records)
@@ -216,7 +216,7 @@ class ColumnsBuilder:
     def _grow(self, name: str, values: Any) -> None:
         self._parts[name].append((self.n, np.asarray(values)))
 
-    def _grow_part(self, part: str, **columns: Any) -> None:
+    def _grow_part(self, part: str, columns: Mapping[str, Any]) -> None:
         for name, values in columns.items():
             self._grow(f"{part}.{name}", values)
 
@@ -270,7 +270,8 @@ class ColumnsBuilder:
         n_numbers[~np.isfinite(values[:, : _LENGTHS[0]]).all(axis=1)] = 0
         said = np.array([angles.get(row) or np.nan for row in rows])
         own = self.n + np.array(rows, np.int64)
-        self._grow_part("rotations", row=own, n_numbers=n_numbers, values=values, angle=said)
+        of_boxes = {"row": own, "n_numbers": n_numbers, "values": values, "angle": said}
+        self._grow_part("rotations", of_boxes)
 
     def _add_crowds(self, records: Window) -> None:
         crowd = np.full(len(records), -1, np.int8)
@@ -313,7 +314,7 @@ class ColumnsBuilder:
         place = np.arange(len(rings)) - np.repeat(np.cumsum(counts) - counts, counts)
         row = np.repeat(self.n + np.arange(len(records)), counts)
         xy = numbers.reshape(-1, 2)
-        self._grow_part("rings", row=row, place=place, n_numbers=lengths, xy=xy)
+        self._grow_part("rings", {"row": row, "place": place, "n_numbers": lengths, "xy": xy})
         self._grow("form", forms)
         rows = np.flatnonzero(forms == Form.RLE)
         if masks := [mask_of(column[row]) for row in rows.tolist()]:
@@ -321,7 +322,7 @@ class ColumnsBuilder:
             self._counts += columns.pop("counts")
             known = self._problems
             columns["problem"] = [known.setdefault(each, len(known)) for each in columns["problem"]]
-            self._grow_part("rles", row=self.n + rows, **columns)
+            self._grow_part("rles", {"row": self.n + rows, **columns})
 
     def _add_keypoints(self, records: Window) -> None:
         values = records["keypoints"]
@@ -339,7 +340,7 @@ class ColumnsBuilder:
         in_threes = [value for value in lists if value and len(value) % 3 == 0]
         numbers = floats(list(chain.from_iterable(in_threes)))
         own = self.n + np.array(rows, np.int64)
-        self._grow_part("keypoints", row=own, n_numbers=lengths, numbers=numbers)
+        self._grow_part("keypoints", {"row": own, "n_numbers": lengths, "numbers": numbers})
 
     def _add_annotators(self, key: str, records: Window) -> None:
         first, *rest = key.split(".")
@@ -381,7 +382,7 @@ class ColumnsBuilder:
             if type(track) in (int, str) and track != "":
                 rows.append(row)
                 codes.append(names.setdefault(str(track), len(names)))
-        self._grow_part("tracks", row=self.n + np.array(rows, np.int64), value=codes)
+        self._grow_part("tracks", {"row": self.n + np.array(rows, np.int64), "value": codes})
 
     def _add_segments(self, column: Sequence[Any]) -> None:
         places: list[tuple[int, int]] = []
@@ -396,16 +397,15 @@ class ColumnsBuilder:
         found = Window(segments)
         iscrowd = _whole(found["iscrowd"])
         of_list = np.array(places, np.int64).reshape(-1, 2)
-        self._grow_part(
-            "segments",
-            row=self.n + of_list[:, 0],
-            place=of_list[:, 1],
-            id=_whole(found["id"]),
-            category_id=_whole(found["category_id"]),
-            area=numbers_of(found["area"]),
-            iscrowd=np.where(np.isin(iscrowd, (0, 1)), iscrowd, -1),
-            bbox=boxes_of(found["bbox"], set(map(type, found["bbox"]))),
-        )
+        self._grow_part("segments", {
+            "row": self.n + of_list[:, 0],
+            "place": of_list[:, 1],
+            "id": _whole(found["id"]),
+            "category_id": _whole(found["category_id"]),
+            "area": numbers_of(found["area"]),
+            "iscrowd": np.where(np.isin(iscrowd, (0, 1)), iscrowd, -1),
+            "bbox": boxes_of(found["bbox"], set(map(type, found["bbox"]))),
+        })  # fmt: skip
 
     def done(self) -> Columns:
         """Return the collected columns."""
