@@ -98,6 +98,9 @@ _SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
         ("`bboxqa agree` measures its boxes. For choices and ratings, export the project as "
         "CSV, and name the column of answers: bboxqa stats FILE.csv --value COLUMN"),
     ),
+    ("tasks", _JSON, rb'\[\s*\{\s*"data"\s*:\s*\{',
+     "a list of Label Studio's tasks without annotations",
+     "In Label Studio, export the project as JSON."),
     _tool("CreateML", rb'\[\s*\{(?=.*"image(?:filename)?"\s*:\s*").*"coordinates"\s*:\s*\{'),
     _tool("a CVAT backup", rb'\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)',
           "In CVAT, export the task or job as CVAT for images 1.1."),

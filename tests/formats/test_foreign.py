@@ -37,6 +37,7 @@ TOOLS = {
     "predictions of Lightly": '{"file_name": "a.png", "predictions": [{"bbox": [1, 2, 3, 4]}]}',
     "JSON of Labelbox's first export": '[{"ID": "c", "Labeled Data": "a", "Label": {}}]',
     "JSON of a CVAT backup": '[{"version": 0, "tags": [], "shapes": [], "tracks": []}]',
+    "a list of Label Studio's tasks without annotations": '[{"data": {"image": "a.jpg"}}]',
     "dicts of detectron2": '[{"file_name": "a.jpg", "annotations": [{"bbox_mode": 0}]}]',
 }  # fmt: skip
 FILES = [
