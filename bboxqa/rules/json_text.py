@@ -44,8 +44,12 @@ def _text(document: Document, _settings: ValidateSettings) -> Checked:
         rest = text[start : start + _AROUND].decode("utf-8", "replace")
         what = f"{count(len(text) - start, 'byte')} after the document ({shortened(rest)}); "
         what, expected = what + "expected the end of the file", "nothing but blanks"
+        is_lines = rest.startswith("{") and text.rfind(b"}", 0, start) < text.find(b"\n", 0, start)
+        if is_lines:
+            what = "the file has a document in each line; expected one document: save each line "
+            what += "as a file of its own"
         # If the document has none of COCO's lists, they may be in the text that follows.
-        edits = (Edit("", "remove"),) if reading.sections else ()
+        edits = (Edit("", "remove"),) if reading.sections and not is_lines else ()
         yield Defect(what, offset=start, found=rest, expected=expected, edits=edits, code="F002")
     if (encoding := reading.encoding) and kind is None:
         # UTF-16 and UTF-32 can be recognised, but 8-bit encodings cannot.

@@ -327,10 +327,12 @@ def quoted(objects):
         {"x": 4, "y": 5, "width": 10, "height": 8, "rotation": 0, **STUDIO},
     ],
 )
-def test_objects_whose_numbers_have_names(tmp_path, named):
+@pytest.mark.parametrize("who", ["rad_id", "Coder", "labelled_by"])
+def test_objects_whose_numbers_have_names(tmp_path, named, who):
+    head = f"image,{who},drawn"
     rows = [f"a.jpg,{who},{quoted([{'label': 'cat', **named}])}" for who in ("R8", "R9")]
     with bboxqa.reading(columns={"objects": "drawn"}):
-        data = alone(table(tmp_path, "image,rad_id,drawn", *rows))
+        data = alone(table(tmp_path, head, *rows))
     assert drawn(data) == [("a.jpg", who, "cat", 40, 50, 100, 80) for who in ("R8", "R9")]
 
 

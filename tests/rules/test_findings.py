@@ -177,6 +177,8 @@ FILES = [
          pointer="/annotations/0/iscrowd", said='key "iscrowd" appears more than once'),
     case("F005", '{"annotations": [], "images": [], "images": []}', pointer="/images"),
     case("F002", '{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}', edits=[]),
+    case("F002", '{"images": [], "annotations": []}\n{"images": [], "annotations": []}', edits=[],
+         said="has a document in each line; expected one document"),
     case("F007", {}, settings={"large_file_mb": 0.0001}, severity="info", said="has 0 MB"),
 ]  # fmt: skip
 
@@ -189,6 +191,8 @@ KEYS = [
     *(case("S001", {"images": value}, pointer="/images") for value in (None, 7, "text", True)),
     case("S001", '{"metadata": {"name": "a.mp4", "projectId": 5}, "instances": [], "tags": []}',
          said="file is JSON of SuperAnnotate; export COCO JSON"),
+    case("S001", '{"my coco": {"images": [], "annotations": []}}',
+         said='are inside "my coco"; take them out: jq \'.["my coco"]\' FILE > OUT'),
     *(case("S002", row({}, {key: ABSENT}, {}), said=f"{key} is missing; expected ",
            pointer=f"/annotations/1/{key}", severity="error")
       for key in ("id", "image_id", "category_id", "bbox")),

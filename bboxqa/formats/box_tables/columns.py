@@ -30,8 +30,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "annotator": (
         "annotator", "annotatorid", "annotatorname", "rater", "raterid", "worker", "workerid",
         "labeler", "labeller", "labelerlogin", "completedby", "createdby", "user", "username",
-        "radid", "radiologist", "radiologistid", "reader", "readerid", "expertid", "annotatedby",
-        "labeledby", "assignmentworkerid",
+        "radid", "radiologist", "radiologistid", "reader", "readerid", "expert", "expertid",
+        "coder", "coderid", "grader", "graderid", "annotatedby", "labeledby", "labelledby",
+        "assignmentworkerid",
     ),
     "category": (
         "category", "categoryname", "label", "labelname", "class", "classname", "labels",
