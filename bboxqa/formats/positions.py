@@ -23,12 +23,10 @@ _NOT_PLAIN = re.compile(rb"NaN|-?Infinity|[\x00-\x1f\x80-\xff]")
 
 
 class Span(msgspec.Struct, frozen=True):
-    """The byte range of a value, and the start of its key if it has one."""
+    """The byte range of a value."""
 
-    key: int | None
     start: int
     stop: int
-    """The offsets at which the value begins and ends."""
 
 
 class JsonPlaces:
@@ -83,30 +81,27 @@ class Locator:
 
     def span(self, pointer: str) -> Span | None:
         """Return the byte range of a value; None if it does not exist."""
-        reading, key = self._reading, None
+        reading = self._reading
         parts = pointer_parts(pointer)
         if not parts:
             # Without blanks and trailing text.
             text = reading.text[: reading.trailing]
             whole = text.removeprefix(BYTE_ORDER_MARK).lstrip(BLANKS)
             start = len(text) - len(whole)
-            return Span(None, start, start + len(whole.rstrip(BLANKS)))
+            return Span(start, start + len(whole.rstrip(BLANKS)))
         if parts[0] in reading.sections and len(parts) > 1 and parts[1].isdecimal():
             found, rest = self._record(parts[0], int(parts[1])), parts[2:]
         else:
             found, rest = None, parts[1:]
             if parts[0] in reading.spans:
-                key, begin, stop = reading.spans[parts[0]]
-                found = begin, stop
+                found = reading.spans[parts[0]][1:]
         if found is None:
             return None
         begin, stop = found
         if not rest:
-            return Span(key, begin, stop)
+            return Span(begin, stop)
         n, start, end = self._within(begin, stop).find(rest)
-        if n < len(rest):
-            return None
-        return Span(_key_before(reading.text, begin + start), begin + start, begin + end)
+        return Span(begin + start, begin + end) if n == len(rest) else None
 
     def value(self, name: str, row: int) -> Any:
         """Return a record; None if it does not exist."""
@@ -155,22 +150,6 @@ class Locator:
         if len(self._places) > 2 * _KEPT:
             del self._places[next(iter(self._places))]
         return places
-
-
-def _key_before(text: bytes, start: int) -> int | None:
-    """Return where the key of the value at a place begins; None for an item of a list."""
-    place = start - 1
-    while text[place : place + 1] in (b" ", b"\t", b"\n", b"\r"):
-        place -= 1
-    if text[place : place + 1] != b":":
-        return None
-    place = text.rindex(b'"', 0, place) - 1
-    while True:
-        place = text.rindex(b'"', 0, place + 1)
-        before = text[max(0, place - 64) : place]
-        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
-            return place
-        place -= 1
 
 
 def spots(text: bytes, offsets: Iterable[int]) -> Iterator[Spot]:

@@ -211,11 +211,11 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     columns = [*boxes.T, document.annotations.category_id, document.once(shapes.equal_boxes)[1]]
     # Angles and key points distinguish annotations with the same given box.
     angles, points = document.annotations.rotations, document.annotations.keypoints
-    beside = [(angles.row, angles.angle), (points.row, points.n_visible)]
-    for row, value in (*beside, *((points.row, each) for each in points.bounds.T)):
-        if len(row):
-            columns.append(np.zeros(len(boxes)))
-            columns[-1][row] = np.nan_to_num(value)
+    columns.append(np.zeros(len(boxes)))
+    columns[-1][angles.row] = np.nan_to_num(angles.angle)
+    for value in (points.n_visible, *points.bounds.T) if len(points.row) else ():
+        columns.append(np.zeros(len(boxes)))
+        columns[-1][points.row] = np.nan_to_num(value)
     shape = layout.first_equal([sets[of_row, 0], *(column[rows] for column in columns)])
     # Equal sets have equal boxes, in any order, on the same picture.
     order = np.lexsort((shape, of_row))

@@ -102,7 +102,7 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[byt
             end = len(text)
             start = end if reading.trailing is None else reading.trailing
             mark = len(BYTE_ORDER_MARK) if text[:3] == BYTE_ORDER_MARK else 0
-            span = Span(None, start, end) if edit.action == "remove" else Span(None, 0, mark)
+            span = Span(start, end) if edit.action == "remove" else Span(0, mark)
             after = b""
             splices.append((span.start, span.stop, after))
         elif edit.action == "add":
@@ -113,7 +113,8 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[byt
         elif span is None or text[span.start : span.stop] == after:
             continue
         elif edit.action == "remove":
-            removed.append((span.start if span.key is None else span.key, span.stop))
+            key = key_before(text, span.start)
+            removed.append((span.start if key is None else key, span.stop))
         else:
             splices.append((span.start, span.stop, after))
         before = b"" if span is None else text[span.start : span.stop]
@@ -178,6 +179,22 @@ def _back(text: bytes, place: int) -> int:
     while place and text[place - 1] in BLANKS:
         place -= 1
     return place
+
+
+def key_before(text: bytes, start: int) -> int | None:
+    """Return where the key of the value at a place begins; None for an item of a list."""
+    place = start - 1
+    while text[place : place + 1] in (b" ", b"\t", b"\n", b"\r"):
+        place -= 1
+    if text[place : place + 1] != b":":
+        return None
+    place = text.rindex(b'"', 0, place) - 1
+    while True:
+        place = text.rindex(b'"', 0, place + 1)
+        before = text[max(0, place - 64) : place]
+        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
+            return place
+        place -= 1
 
 
 def _removals(text: bytes, removed: Sequence[tuple[int, int]]) -> Iterator[_Splice]:

@@ -16,6 +16,7 @@ from bboxqa.formats import positions, scanner
 from bboxqa.formats.positions import JsonPlaces, Locator, spots
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.model.findings import Spot
+from bboxqa.rules.fixes import key_before
 
 
 def read(text):
@@ -193,8 +194,9 @@ def test_every_pointer_leads_to_its_value(annotations, images, info, indent, asc
     for parts, value in pointers(document):
         span = locator.span(pointer_to(*parts))
         assert json.loads(text[span.start : span.stop]) == value
-        if parts and isinstance(parts[-1], str) and span.key is not None:
-            assert text[span.key : span.key + 1] == b'"'
+        key = key_before(text, span.start)
+        assert (key is not None) == (bool(parts) and isinstance(parts[-1], str))
+        assert key is None or text[key : key + 1] == b'"'
 
 
 RECORDS = {
@@ -249,7 +251,7 @@ def test_values_beside_odd_ones_have_places():
     found = locator.span("/annotations/0/bbox/1")
     assert text[found.start : found.stop] == b"NaN"
     found = locator.span("/annotations/0/bbox")
-    assert text[found.key : found.stop] == b'"bbox": [1, NaN]'
+    assert text[key_before(text, found.start) : found.stop] == b'"bbox": [1, NaN]'
 
 
 def test_a_read_text_is_released_without_a_search_for_cycles():
