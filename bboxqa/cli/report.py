@@ -21,6 +21,7 @@ _OF_PAGE = params(
 
 
 @click.command(params=_OF_PAGE)
+@click.help_option("--help-all", hidden=True)
 @click.argument("run", metavar="RESULT", type=A_PATH)
 def report(
     *,

@@ -120,7 +120,7 @@ def choices_of(values: Mapping[str, Any]) -> Choices:
         value = values.get(name)
         if value is not None and (isinstance(value, bool) or value not in allowed):
             forms = ", ".join(map(repr, allowed))
-            raise ConfigError(f"{name} is {value!r}; expected one of {forms}")
+            raise ConfigError(f"is {value!r}; expected one of {forms}", name)
     mask, columns = values.get("mask"), values.get("columns", {})
     if mask is not None and not (isinstance(mask, str) and _MASK.fullmatch(mask)):
         raise ConfigError(
