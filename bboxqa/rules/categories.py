@@ -1,5 +1,6 @@
 """C: ids, names and use of categories, and category maps of several files."""
 
+import json
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -61,11 +62,12 @@ _CELLS: dict[str, Any] = {"id": 1, "name": "rbc", "supercategory": "cells"}
 
 
 @rule(
-    "C001 error: category id used twice",
+    "C001 error, safe fix: category id used twice",
     breaks="pycocotools keeps the last category with the id, so the first class is lost.",
     explanation="""Two categories have the same id, usually because lists were joined. Give the
-        later one, and its annotations, a new id, or remove it if it is a copy.""",
-    bad={"categories": [{"id": 1, "name": "cat"}, {"id": 1, "name": "dog"}]},
+        later one, and its annotations, a new id. It is a warning if the two are equal in all keys;
+        the fix removes the copy.""",
+    bad={"categories": [{"id": 1, "name": "cat"}, {"id": 1, "name": "cat"}]},
     good=_example({"id": 1}, {"id": 2}),
 )
 def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
@@ -76,13 +78,25 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
         for raw, number, is_whole in zip(ids, categories.id, categories.whole, strict=True)
     )
     repeated = (first >= 0) & (first < np.arange(len(first)))
+    if not repeated.any():
+        return
+    texts = np.array([json.dumps(value, sort_keys=True) for value in categories.values])
+    copies = repeated & (texts == texts[first])
+    copies &= ~np.isin(first, first[repeated & ~copies])
 
     def says(row: int) -> str:
-        earlier = shortened(categories.get(int(first[row]), "name"))
-        return f"category id {shortened(ids[row])} is already used by category {earlier}"
+        name, earlier = (categories.get(each, "name") for each in (row, int(first[row])))
+        if copies[row]:
+            original = pointer_to("categories", int(first[row]))
+            return f"category {shortened(name)} is equal to an earlier one, {original}"
+        return f"category id {shortened(ids[row])} is already used by category {shortened(earlier)}"
 
     mark = lambda row: shortened(ids[row])  # noqa: E731
-    yield Rows(repeated, says, "categories/id", "a unique id", mark=mark)
+    yield Rows(repeated & ~copies, says, "categories/id", "a unique id", mark=mark)
+    yield Rows(
+        copies, says, "categories", "it once", ids.__getitem__,
+        edits=partial(record_edit, "categories"), severity=Severity.WARNING, mark=mark,
+    )  # fmt: skip
 
 
 def _names(document: Document, _settings: ValidateSettings) -> Checked:

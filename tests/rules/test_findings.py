@@ -417,8 +417,9 @@ CATEGORIES = [
     *(case("C001", two(ids=ids, used=()), pointer="/categories/1/id",
            said='is already used by category "cat"')
       for ids in ((1, 1), ("a", "a"), (1, "1"), (1, 1.0))),
-    case("C001", two("cat", "cat", ids=(1, 1), used=(1,)), pointer="/categories/1/id", edits=[],
-         said='is already used by category "cat"'),
+    case("C001", two("cat", "cat", ids=(1, 1), used=(1,)), severity="warning", fix="safe",
+         said='category "cat" is equal to an earlier one, /categories/0',
+         edits=[("/categories/1", "remove", None)]),
     *(case("C003", two("cat", name), edits=[])
       for name in ("Cat", " cat", "cat  ", "CAT", "cat\u200b", "\ufeffcat")),
     case("C005", root(), fix="unsafe", edits=[("/categories/0", "remove", None)],
