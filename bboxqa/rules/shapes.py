@@ -223,6 +223,12 @@ def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
     return np.array(shapely.bounds(found), np.float64).reshape(-1, 4)
 
 
+def runs_of(document: Document, row: int) -> IndexArray:
+    """Return the run lengths of a mask that can be read."""
+    counts = document.record(row)["segmentation"]["counts"]
+    return decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
+
+
 def row_major_masks(document: Document, tolerance: float) -> IndexArray:
     """Return the annotations whose mask fits its box, up to a tolerance, only if read row by row.
 
@@ -237,9 +243,7 @@ def row_major_masks(document: Document, tolerance: float) -> IndexArray:
         row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
         if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
             continue
-        # Whatever the notation in the file, the columns have masks in COCO's.
-        runs = decode_counts(rles.counts[mask])
-        top, left, bottom, right = run_bounds(runs, width)
+        top, left, bottom, right = run_bounds(runs_of(document, row), width)
         if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
             found.append(row)
     return np.array(found, np.int64)
