@@ -55,7 +55,6 @@ PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": 
 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 _LENGTHS = (5, MOST_NUMBERS)
-_NOT_READ = {msgspec.UnsetType, msgspec.Raw}
 _OTHERS = ("composed_names", "text_ids", "marks", "angles", "single_crowds", "ignored",
            "point_rows", "empty_records")  # fmt: skip
 # Type, width and value for missing keys of columns.

@@ -60,9 +60,9 @@ class RawDocument(msgspec.Struct):
     annotations: Columns = msgspec.field(default_factory=lambda: ColumnsBuilder().done())
     sections: dict[str, Section] = msgspec.field(default_factory=dict)
     """Dict of str to Section, by the name of the list."""
-    spans: dict[str, tuple[int, int, int]] = msgspec.field(default_factory=dict)
-    """Dict of str to (int, int, int). By top-level key, the byte offsets at which the key begins,
-    its value begins and its value ends.
+    spans: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
+    """Dict of str to (int, int). By top-level key, the byte offsets at which its value begins and
+    ends.
     """
     encoding: str = ""
     """The encoding if it is not plain UTF-8; else ""."""

@@ -92,9 +92,7 @@ class Locator:
         if parts[0] in reading.sections and len(parts) > 1 and parts[1].isdecimal():
             found, rest = self._record(parts[0], int(parts[1])), parts[2:]
         else:
-            found, rest = None, parts[1:]
-            if parts[0] in reading.spans:
-                found = reading.spans[parts[0]][1:]
+            found, rest = reading.spans.get(parts[0]), parts[1:]
         if found is None:
             return None
         begin, stop = found
@@ -126,7 +124,7 @@ class Locator:
                 start += 1
             return start, end_of(reading.text, start)
         is_last = known + 1 == len(section.rows)
-        stop = reading.spans[name][2] if is_last else section.offsets[known + 1]
+        stop = reading.spans[name][1] if is_last else section.offsets[known + 1]
         window = self._within(start, stop, is_window=True)
         _, begin, end = window.find([str(row - section.rows[known])])
         return start + begin - 1, start + end - 1

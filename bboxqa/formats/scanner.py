@@ -264,9 +264,9 @@ class Scanner:
                 else:
                     # Results of detectors and an empty list are annotations.
                     out.sections[RESULTS_LIST] = Section()
-                    out.spans[RESULTS_LIST] = (start, start, len(text))
+                    out.spans[RESULTS_LIST] = (start, len(text))
                     place = self._read_list(RESULTS_LIST, start + 1, self.annotations.add)
-                    out.spans[RESULTS_LIST] = (start, start, place)
+                    out.spans[RESULTS_LIST] = (start, place)
             else:
                 out.top, place = self._value(start, "")
             place = self._blank(place)
@@ -293,7 +293,7 @@ class Scanner:
         out, text = self._out, self._text
         out.top, comma = {}, None
         while True:
-            place = key_place = self._blank(place)
+            place = self._blank(place)
             if text[place : place + 1] == b"}":
                 if comma is not None:
                     out.broken.append((comma, "a comma before '}'"))
@@ -312,7 +312,7 @@ class Scanner:
                 if key in LISTS:
                     add = self._begin_list(key)
                     out.sections[key] = Section()
-                out.spans[key] = (key_place, value_place, len(text))
+                out.spans[key] = (value_place, len(text))
                 place = self._read_list(key, place + 1, add)
                 out.top[key] = []
             else:
@@ -320,7 +320,7 @@ class Scanner:
                 # The last of equal keys counts, as in all JSON readers.
                 if out.sections.pop(key, None):
                     self._begin_list(key)
-            out.spans[key] = (key_place, value_place, place)
+            out.spans[key] = (value_place, place)
             place = self._blank(place)
             sign, comma = text[place : place + 1], None
             if sign == b",":

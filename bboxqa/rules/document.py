@@ -183,7 +183,7 @@ class Document:
         reading = self.reading if name == "annotations" else self.truth or self.reading
         if name not in reading.sections:
             return False
-        return not reading.stopped or reading.spans[name][2] < len(reading.text)
+        return not reading.stopped or reading.spans[name][1] < len(reading.text)
 
     def record(self, row: int) -> dict[str, Any]:
         """Return an annotation as in the file; empty if it is not an object."""

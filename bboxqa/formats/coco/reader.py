@@ -125,7 +125,7 @@ def _loaded(text: bytes) -> Any:
 
 def _annotations_in(document: RawDocument) -> Iterator[list[Any]]:
     """Yield annotations, or segments of panoptic COCO, with all their keys, window by window."""
-    section, (_, _, end) = document.sections["annotations"], document.spans["annotations"]
+    section, (_, end) = document.sections["annotations"], document.spans["annotations"]
     for begin, stop in pairwise([*section.offsets, end]):
         # Without the comma or the bracket that follows.
         text = b"[%b]" % document.text[begin:stop].rstrip(BLANKS)[:-1].rstrip(BLANKS)
@@ -287,7 +287,7 @@ def _name_asked(
 def _sample(document: RawDocument) -> Columns:
     """Return annotations from evenly spread positions in a text; all if it has up to 500 kB."""
     section = document.sections.get("annotations", Section())
-    _, _, end = document.spans.get("annotations", (0, 0, 0))
+    _, end = document.spans.get("annotations", (0, 0))
     begins = section.offsets[:: max(1, len(section.offsets) // _PIECES)]
     sample: list[Any] = []
     for begin in begins:

@@ -218,7 +218,7 @@ def _read(
         categories,
         found.builder.done(),
         {name: Section(n=n) for name, n in zip(LISTS, sizes, strict=True)},
-        dict.fromkeys(LISTS, (0, 0, 0)),
+        dict.fromkeys(LISTS, (0, 0)),
         origin=origin,
     )
     return document, origin, found
