@@ -70,7 +70,8 @@ class AgreementChange(msgspec.Struct, frozen=True, eq=False):
     """The F1 of existence: how far annotators drew the same objects."""
     categories: Table
     images: Table
-    """Alpha before and after, and the difference, by category and by image."""
+    """Alpha before and after, and the difference, by category and by image. For categories, `low`
+    and `high` are the interval of the difference."""
 
     @property
     def threshold_label(self) -> str:

@@ -15,6 +15,7 @@ from bboxqa.agreement.nominal import (
     alpha_per_category,
     alpha_per_group,
     image_estimators,
+    images_per_value,
     pooled_alpha,
     value_sums,
 )
@@ -251,10 +252,9 @@ class _Side(NamedTuple):
     """(2, I) float64. Pairs of annotators that match in each image, and that could match."""
     status: str
     """Why the pooled alpha is undefined or has no meaning; else "ok"."""
-    figures: dict[str, tuple[float, int]]
-    """Figures by kind, NaN where it has no meaning, and of how many images it is made."""
-    categories: FloatArray
-    """(K,) float64. Alpha of each value that counts, NaN where it has no meaning."""
+    figures: dict[str, tuple[FloatArray, IndexArray]]
+    """Figures by kind, NaN where it has no meaning, and of how many images it is made: (1,), or
+    (K,) of the values that count."""
 
 
 def _agreement_changes(
@@ -293,7 +293,6 @@ def _agreement_changes(
             counted, alphas = [each.counted for each in side], [each.alpha for each in side]
             estimators, clusters = image_estimators(counted, alphas, drawn, values), len(drawn)
             for index, each in enumerate(side):
-                del estimators[index, "categories"]
                 pairs = SumTable(partial(each.objects.take, drawn, axis=1))
                 estimators[index, "f1"] = Estimator(
                     nan, nan, nan, OK, pairs, lambda of: ratio(*of), np.arange(clusters)
@@ -339,14 +338,15 @@ def _side(
         per_category[values_without_meaning(marginal)] = nan
     value = pooled.value if status == OK else nan
     figures = {
-        "pooled": (value, len(np.unique(counted.group))),
-        "mean": (mean_of(alpha), int((~np.isnan(alpha)).sum())),
-        "f1": (float(ratio(*objects.sum(1))), int((objects[1] > 0).sum())),
+        "pooled": (np.array([value]), np.array([len(np.unique(counted.group))])),
+        "mean": (np.array([mean_of(alpha)]), np.array([(~np.isnan(alpha)).sum()])),
+        "f1": (ratio(*objects.sum(1)[:, None]), np.array([(objects[1] > 0).sum()])),
+        "categories": (per_category, images_per_value(counted)),
     }
-    return _Side(counted, alpha, objects, status, figures, per_category)
+    return _Side(counted, alpha, objects, status, figures)
 
 
-_KINDS = ("pooled", "mean", "f1")
+_KINDS = ("pooled", "mean", "f1", "categories")
 
 
 def _change(
@@ -357,42 +357,51 @@ def _change(
     names: Names,
 ) -> AgreementChange:
     """Return the change at one threshold; `values` are the categories that occur."""
+    rows = {}
+    for kind in _KINDS:
+        # What `Change` has of each figure, (K, 10).
+        (old, n_old), (new, n_new) = (side.figures[kind] for side in sides)
+        if kind == "categories":
+            old, new, n_old, n_new = old[values], new[values], n_old[values], n_new[values]
+        figures, ends = [old, new, new - old], np.full((len(old), 7), nan)
+        ends[:, 6] = 0
+        if replicates:
+            first, last = (np.atleast_2d(each[kind]) for each in replicates)
+            fewest, highest = (n_old, n_new, np.minimum(n_old, n_new)), (1.0, 1.0, 2.0)
+            for place, each in enumerate((first, last, last - first)):
+                bounds, shift = covering_intervals(
+                    figures[place], each, expanded_interval(each, fewest[place]), highest[place]
+                )
+                bounds[np.isnan(figures[place])] = nan
+                ends[:, 2 * place : 2 * place + 2] = bounds
+            ends[:, 6] = shift
+        rows[kind] = np.column_stack([*figures, ends])
     pairs = zip(("before", "after"), sides, strict=True)
     why = "; ".join(f"{name}: {side.status}" for name, side in pairs if side.status != OK)
 
     def change(kind: str, status: str = OK) -> Change:
-        (old, n_old), (new, n_new) = (side.figures[kind] for side in sides)
-        figures, intervals, shift = (old, new, new - old), [(nan, nan)] * 3, 0.0
-        if replicates:
-            first, last = (np.atleast_2d(each[kind]) for each in replicates)
-            draws, fewest = (first, last, last - first), (n_old, n_new, min(n_old, n_new))
-            for place, highest in enumerate((1.0, 1.0, 2.0)):
-                found = expanded_interval(draws[place], np.array([fewest[place]]))
-                value = np.array([figures[place]])
-                bounds, shifts = covering_intervals(value, draws[place], found, highest)
-                shift = float(shifts[0])
-                if not isnan(figures[place]):
-                    intervals[place] = (float(bounds[0, 0]), float(bounds[0, 1]))
-        ends = intervals[0], intervals[1], intervals[2]
-        return Change(*figures, *ends, shift, status)
+        old, new, difference, *ends, shift = rows[kind][0].tolist()
+        intervals = tuple(ends[:2]), tuple(ends[2:4]), tuple(ends[4:])
+        return Change(old, new, difference, *intervals, shift, status)
 
-    shown = values[values < len(names["category"])]
-    category = Categorical(shown, names["category"].names)
-    alphas = [side.categories[shown] for side in sides]
+    shown = np.flatnonzero(values < len(names["category"]))
+    old, new, difference, *_, low, high, _ = rows["categories"][shown].T
     first, last = (side.alpha for side in sides)
     images = np.flatnonzero(~(np.isnan(first) & np.isnan(last)))
+    category = Categorical(values[shown], names["category"].names)
     image = Categorical(images.astype(np.int32), names["image"].names)
     return AgreementChange(
         measure=part.measure, iou_threshold=part.iou_threshold,
         pooled=change("pooled", why or OK), mean=change("mean"), f1=change("f1"),
-        categories=_alpha_table("category", category, *alphas),
-        images=_alpha_table("image", image, first[images], last[images]),
+        categories=Table({
+            "category": category, "alpha_before": old, "alpha_after": new,
+            "difference": difference, "low": low, "high": high,
+        }),
+        images=Table({
+            "image": image, "alpha_before": first[images], "alpha_after": last[images],
+            "difference": (last - first)[images],
+        }),
     )  # fmt: skip
-
-
-def _alpha_table(noun: str, names: Categorical, before: FloatArray, after: FloatArray) -> Table:
-    columns = {"alpha_before": before, "alpha_after": after, "difference": after - before}
-    return Table({noun: names, **columns})
 
 
 def _since(
