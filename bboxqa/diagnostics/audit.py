@@ -57,14 +57,17 @@ _FEW_LABELS, _USUAL, _LEAST_SPREAD = 20, 3.5, 0.1
 
 
 def _places(
-    of: Annotations, shown: IndexArray, score: FloatArray, columns: Mapping[str, Any]
+    of: Annotations, shown: IndexArray, score: FloatArray, kind: int, columns: Mapping[str, Any]
 ) -> Table:
-    """Return places at annotations, which are labels unless columns say what they are."""
+    """Return places at annotations, which are labels unless columns say what they are.
+
+    The reason is that of the kind, unless a column has others.
+    """
     kept = np.flatnonzero(score >= _LEAST)
     at, no_figure = shown[kept], np.zeros(len(kept))
     found = {"label": at, "prediction": np.full(len(kept), -1), "image": of.image[at],
              "bbox": of.bbox[at], "one": no_figure, "other": no_figure}  # fmt: skip
-    for name, values in {**columns, "score": score}.items():
+    for name, values in {"reason": kind, **columns, "kind": kind, "score": score}.items():
         shape = len(score), *np.shape(values)[1:]
         found[name] = np.broadcast_to(values, shape)[kept]
     return Table(found)
@@ -142,7 +145,7 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     """
     of, n = both.annotations, len(both.annotations)
     if not n:
-        return _places(of, np.zeros(0, np.int64), np.zeros(0), {"kind": 0, "reason": 0})
+        return _places(of, np.zeros(0, np.int64), np.zeros(0), MISSING, {})
     found, _ = candidate_pairs(both, "bbox", _NEAR)
     # Labels come first in an image. The last pair stands for none, which has the index -1.
     label, prediction = (np.append(each, -1) for each in (found.left, found.right))
@@ -162,15 +165,14 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     drawn = np.where(has_partner, partner[labels], near[labels])
     off = _off(of, CandidatePairs(label, prediction, iou), s, votes)
     of_labels = _worst([
-        _places(of, labels, np.where(sure, 0, (1 - support[best]) * usual), {
-            "kind": SPURIOUS, "reason": np.where(best < 0, SPURIOUS, SUPPORTED),
+        _places(of, labels, np.where(sure, 0, (1 - support[best]) * usual), SPURIOUS, {
+            "reason": np.where(best < 0, SPURIOUS, SUPPORTED),
             "prediction": prediction[best], "one": s[best], "other": iou[best]}),
-        _places(of, labels, named[other] * (1 - named[own]), {
-            "kind": CLASS, "reason": CLASS, "prediction": prediction[other],
-            "one": named[other], "other": named[own]}),
-        _places(of, labels, np.where(has_partner | sure, off[drawn], 0), {
-            "kind": PLACE, "reason": PLACE, "prediction": prediction[drawn],
-            "bbox": of.bbox[prediction[drawn]], "one": s[drawn], "other": iou[drawn]}),
+        _places(of, labels, named[other] * (1 - named[own]), CLASS, {
+            "prediction": prediction[other], "one": named[other], "other": named[own]}),
+        _places(of, labels, np.where(has_partner | sure, off[drawn], 0), PLACE, {
+            "prediction": prediction[drawn], "bbox": of.bbox[prediction[drawn]],
+            "one": s[drawn], "other": iou[drawn]}),
         _twice(of, labels, partner < 0, TWICE),
     ], n)  # fmt: skip
     nearest, is_open = np.zeros(n), partner < 0
@@ -229,7 +231,7 @@ def _twice(of: Annotations, labels: IndexArray, alone: BoolArray, reason: int) -
         a, iou = a[kept], bbox_iou(edges[a[kept]], edges[b[kept]])
         np.maximum.at(found, a[iou >= _SAME], iou[iou >= _SAME])
     again = found[labels]
-    return _places(of, labels, 2 * again - 1, {"kind": TWICE, "reason": reason, "one": again})
+    return _places(of, labels, 2 * again - 1, TWICE, {"reason": reason, "one": again})
 
 
 def _missing(
@@ -258,8 +260,8 @@ def _missing(
         lower.append(other[(one < other) & (bbox_iou(edges[one], edges[other]) >= _SAME)])
     kept = np.sort(np.delete(kept, np.concatenate(lower)))
     reason = np.where(np.isnan(share), MISSING, SHARE)[kept]
-    return _places(of, at[kept], score[kept], {
-        "kind": MISSING, "label": -1, "prediction": at[kept], "reason": reason,
+    return _places(of, at[kept], score[kept], MISSING, {
+        "label": -1, "prediction": at[kept], "reason": reason,
         "one": own[kept], "other": share[kept]})  # fmt: skip
 
 
@@ -340,13 +342,13 @@ def geometric_suspects(data: Dataset) -> Table:
     for reason, values in ((SIZE, width * height / scale), (SHAPE, (width / height) ** 2)):
         z = np.abs(deviations(np.log(values) / 2, category, _LEAST_SPREAD)[0])
         score = np.where(is_common, 1 - _USUAL / z.clip(_USUAL), 0)
-        outlying.append(_places(of, labels, score, {"kind": PLACE, "reason": reason, "one": z}))
+        outlying.append(_places(of, labels, score, PLACE, {"reason": reason, "one": z}))
     twice = _twice(of, labels, ~of.iscrowd, REPEATED)
     number = np.bincount(of.image, minlength=len(data.image_names))
     empty = np.flatnonzero(number == 0)
     share, whole = len(empty) / len(number), data.image_size[empty]
-    unlabelled = _places(of, 0 * empty, np.full(len(empty), 1 - 2 * share), {
-        "kind": MISSING, "label": -1, "image": empty, "bbox": np.pad(whole, ((0, 0), (2, 0))),
+    unlabelled = _places(of, 0 * empty, np.full(len(empty), 1 - 2 * share), MISSING, {
+        "label": -1, "image": empty, "bbox": np.pad(whole, ((0, 0), (2, 0))),
         "reason": EMPTY, "one": 1 - share})  # fmt: skip
     # Images whose labels, two or more, are exactly those of the image before.
     start = np.cumsum(number) - number
@@ -360,6 +362,6 @@ def geometric_suspects(data: Dataset) -> Table:
     )
     bbox = from_corners(np.hstack([low[:, :2], high[:, 2:]]))[np.isin(later, image)]
     n = number[image]
-    copied = _places(of, start[image], n / (n + 1), {
-        "kind": PLACE, "label": -1, "bbox": bbox, "reason": COPIED, "one": n})  # fmt: skip
+    copied = _places(of, start[image], n / (n + 1), PLACE, {
+        "label": -1, "bbox": bbox, "reason": COPIED, "one": n})  # fmt: skip
     return _ranked([unlabelled, copied, _worst([*outlying, twice], len(of))])
