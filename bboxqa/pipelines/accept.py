@@ -238,7 +238,8 @@ class _Original:
         if document is None or document.origin is not None or document.is_results:
             raise DatasetError(
                 [f"{path}: is not COCO JSON, which takes over a review"],
-                f"Convert what was measured: bboxqa convert {path} original.json --to coco",
+                f"Convert what was measured: bboxqa convert {path} original.json --to coco "
+                "--lossy\nWhere each file is a person's, add: --attribution files",
             )
         reading = replace(
             AS_COMPARED, min_annotators=1, digest=False, outlines=True, keypoints=True,
