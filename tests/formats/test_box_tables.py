@@ -327,12 +327,11 @@ def quoted(objects):
         {"x": 4, "y": 5, "width": 10, "height": 8, "rotation": 0, **STUDIO},
     ],
 )
-@pytest.mark.parametrize("who", ["rad_id", "Coder", "labelled_by"])
-def test_objects_whose_numbers_have_names(tmp_path, named, who):
-    head = f"image,{who},drawn"
+@pytest.mark.parametrize("column", ["rad_id", "Coder", "labelled_by"])
+def test_objects_whose_numbers_have_names(tmp_path, named, column):
     rows = [f"a.jpg,{who},{quoted([{'label': 'cat', **named}])}" for who in ("R8", "R9")]
     with bboxqa.reading(columns={"objects": "drawn"}):
-        data = alone(table(tmp_path, head, *rows))
+        data = alone(table(tmp_path, f"image,{column},drawn", *rows))
     assert drawn(data) == [("a.jpg", who, "cat", 40, 50, 100, 80) for who in ("R8", "R9")]
 
 
