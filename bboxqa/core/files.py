@@ -139,7 +139,7 @@ def write_atomically(
     Parameters
     ----------
     path : Path
-        The target, in an existing folder. An existing file is replaced and keeps its permissions; a
+        The target, whose folder is made. An existing file is replaced and keeps its permissions; a
         link is followed. A pipe or a device is written to.
     data : bytes-like
     replaces : tuple of int, optional
@@ -167,6 +167,8 @@ def write_atomically(
     # A plain open, unlike `tempfile`, gives the file the permissions of the user's umask.
     temporary = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
     try:
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
         opener = partial(os.open, mode=0o600) if private else None
         with open(temporary, "xb", opener=opener) as file:
             file.write(data)

@@ -256,7 +256,6 @@ def write_consensus(
     """
     notes, table, is_coco = list[str](), result.dropped, target.to == "coco"
     document = coco_document(result, known, plain=not is_coco)
-    target.path.parent.mkdir(parents=True, exist_ok=True)
     if is_coco:
         write_atomically(target.path, json_bytes(document))
     else:

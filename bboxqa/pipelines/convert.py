@@ -344,7 +344,6 @@ def _write(path: Path, to_format: Writer, files: Iterator[Written]) -> int:
         if len(every) != 1:
             why = f"{to_format.title} has one for each of {len(every):,} annotators"
             raise ConfigError(f"{path}: is the name of one file; {why}: name a folder")
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, every[0].data)
         return 1
     n_files = 0

@@ -244,8 +244,6 @@ class PageTarget(msgspec.Struct, frozen=True):
 
 def check_page(path: Path, *, force: bool) -> None:
     """Refuse to replace a file that is not a page."""
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}")
     if path.is_dir():
         raise OutputError(f"{path}: is a folder; name a file, or give --split")
     if not force and path.is_file() and not _is_page(path):

@@ -54,7 +54,7 @@ CASES = [
     ("validate x.json --baseline no", "no: no such file"),
     ("validate x.json --images no", "no: no such folder of images"),
     ("validate x.json --images x.json", ".json: is a file; expected a folder of images"),
-    ("validate x.json --output no/where", "no/where: cannot be written"),
+    ("validate x.json --output x.json/y", "x.json/y: cannot be written: Not a directory"),
     *((f"{command} -o three.json", "three.json: holds annotations, which are not replaced")
       for command in ("validate x.json", "stats t.csv", "plan real.json --target-width 0.1")),
     ("validate x.json --write-baseline three.json", "three.json: holds annotations, which are not"),

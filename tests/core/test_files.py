@@ -85,11 +85,11 @@ def test_a_folder_is_no_file(tmp_path):
     assert left(tmp_path / "folder") == []
 
 
-def test_no_folder_to_write_in(tmp_path):
-    path = tmp_path / "none" / "a.json"
-    with pytest.raises(OutputError, match="cannot be written: No such file or directory"):
-        write_atomically(path, b"new")
-    assert left(tmp_path) == []
+def test_the_folder_is_made_unless_a_file_is_in_its_place(tmp_path):
+    write_atomically(tmp_path / "new" / "er" / "a.json", b"new")
+    with pytest.raises(OutputError, match="cannot be written: Not a directory"):
+        write_atomically(tmp_path / "new" / "er" / "a.json" / "b.json", b"new")
+    assert left(tmp_path / "new" / "er") == ["a.json"]
 
 
 def test_what_is_interrupted_leaves_what_was_there(tmp_path, monkeypatch):
