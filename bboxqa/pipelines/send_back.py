@@ -18,8 +18,10 @@ from bboxqa.core.text import count, first_few, in_natural_order
 from bboxqa.formats.choices import choices_of
 from bboxqa.formats.records import ASKED_KEYS, UNNAMED
 from bboxqa.formats.registry import format_of, writer
+from bboxqa.formats.translation.shapes import mapping
 from bboxqa.formats.unreadable import SENT_LISTS
 from bboxqa.formats.writing.content import Content, image_name, shown_id
+from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, without_ending
 from bboxqa.formats.writing.outlines import ROUNDED, Record, said_angle
 from bboxqa.geometry.boxes import bbox_iou, corners
@@ -169,6 +171,13 @@ def _write(
     asked = dict.fromkeys(ASKED_KEYS) | {f"{key}s": [name] for key, name in author.items()}
     images, annotations = document["images"], document["annotations"]
     drawn = [annotations[each.row] for each in items if each.row >= 0]
+    if to == "cvat":
+        # Scores have no other place in it.
+        drawn = [
+            each | {ATTRIBUTES: {**mapping(each.get(ATTRIBUTES)), "score": each["score"]}}
+            if "score" in each else each
+            for each in drawn
+        ]  # fmt: skip
     part = {
         "images": [images[place] | asked | {"gain": total} for place, total in gain.items()],
         "categories": document["categories"],

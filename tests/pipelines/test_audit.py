@@ -422,6 +422,9 @@ def test_sent_back_and_accepted(files, tmp_path, to):
         "spurious", "class", "twice", "place", "missing",
     ]  # fmt: skip
     assert "1 proposed box among them: delete what is no object" in found.stderr
+    if to in ("cvat", "label-studio", "coco"):
+        text = next(review.glob("review.*")).read_text("utf-8")
+        assert {"1.0", "0.8", "0.6"} <= {*re.findall(r'"score"(?:>|: ?)([\d.]+)', text)}
     untouched = run("accept", labels, review, "-o", new)
     assert (untouched.returncode, new.read_bytes()) == (0, labels.read_bytes())
     assert "1 annotation proposed, as sent, and so not added" in untouched.stderr
