@@ -3,7 +3,7 @@
 import math
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -258,7 +258,6 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         if above == {root["name"]} and all(e["category_id"] for e in content.annotations):
             option = f"--map {shlex.quote(root['name'] + '=')}"
             yield f"kept: the root category {root['name']!r}; to leave it out: {option}"
-    lost += _lost_ids(content, holds)
     if lost:
         yield f"left out, as {title} cannot hold it: {', '.join(lost)}"
     if "image sizes" not in holds and any(each.get("width") for each in content.images):
@@ -274,23 +273,6 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
     pairs = (pair for each in given if isinstance(each, dict) for pair in each.items())
     if names := sorted({key for key, each in pairs if to_format.becomes_text(key, each)}):
         yield f"changed: numbers and true become text in attributes of {title}: {_quoted(names)}"
-
-
-def _lost_ids(content: Content, holds: Collection[str]) -> Iterator[str]:
-    """Yield the numbers of records whose ids are lost, with their nouns."""
-    for plural, noun, records in (
-        ("images", "image", content.images),
-        ("annotations", "annotation", content.annotations),
-        ("categories", "category", content.categories),
-    ):
-        has_texts = any("own_id" in each for each in records)
-        # Only COCO and annotations have a place for ids that are texts.
-        is_held = f"{'category' if noun == 'image' and has_texts else noun} ids" in holds
-        ids = [each["id"] for each in records]
-        # As readers number records without ids.
-        count_up = any(ids == [*range(first, first + len(ids))] for first in (0, 1))
-        if not is_held and (has_texts or not count_up):
-            yield f"the ids of {count(len(records), noun, plural)}"
 
 
 def _quoted(names: Sequence[str]) -> str:
