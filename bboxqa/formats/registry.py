@@ -19,11 +19,11 @@ from bboxqa.core.text import unknown_name
 from bboxqa.formats.coco.reader import COCO, is_surely_coco, packed_json
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.format import Format, Recognises, translated_format
-from bboxqa.formats.heads import TABLES, begins, is_lines, kind_in, plain_head
+from bboxqa.formats.heads import TABLES, begins, kind_in, plain_head
 from bboxqa.formats.label_folders import LabelFolders, files_by_folder, holds_masks, people_of_masks
 from bboxqa.formats.member import READABLE, is_picture
 from bboxqa.formats.records import WHOLE
-from bboxqa.formats.scanner import LIST, begins_with_results
+from bboxqa.formats.scanner import begins_with_results, may_be_rows
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.unreadable import results_among
 from bboxqa.model.annotations import NO_CHOICES, Choices
@@ -80,10 +80,8 @@ def _has_boxes(source: SourcePath, said: Mapping[str, str] = MappingProxyType({}
     """Return whether a table has columns of boxes; True for any if the user names its columns."""
     name, head = source.text_head
     if not name.lower().endswith(TABLES):
-        # Rows may be JSON of no tool, as a list or in lines.
         plain = plain_head(head)
-        may_be_rows = is_lines(plain) or LIST.match(plain) is not None
-        if not may_be_rows or kind_in("json", plain) is not None or begins_with_results(plain):
+        if not may_be_rows(plain) or kind_in("json", plain) is not None:
             return False
     from bboxqa.formats.box_tables.columns import columns_of
     from bboxqa.formats.box_tables.reader import header_in

@@ -18,6 +18,7 @@ from bboxqa.core.json_values import TOO_DEEP, nests_deep, pointer_to
 from bboxqa.core.machine import gc_paused
 from bboxqa.formats.column_builder import PLAIN_TYPES, ColumnsBuilder, TypedWindow
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
+from bboxqa.formats.heads import is_lines
 from bboxqa.formats.opening import MARKS
 from bboxqa.formats.raw_values import MARK_KEYS, MISSING
 from bboxqa.formats.records import ID_KEYS, LISTS, WHOLE, Image, ReadSettings, image_type
@@ -54,6 +55,11 @@ def begins_with_results(text: bytes, place: int = 0) -> bool:
     head = text[place : place + _FIRST_RESULT]
     is_list = LIST.match(head) is not None
     return is_list and _OF_IMAGE in head and any(key in head for key in _OF_RESULTS)
+
+
+def may_be_rows(plain: bytes) -> bool:
+    """Return whether a text begins like JSON objects in lines, or like a list without results."""
+    return is_lines(plain) or (LIST.match(plain) is not None and not begins_with_results(plain))
 
 
 _ENDED_KEY = re.compile(rb'"\s*:')

@@ -308,7 +308,7 @@ def _is_unrelated(file: Path) -> bool:
     """Return whether JSON is about something else than annotations, such as settings."""
     if not file.name.lower().endswith(".json") or format_of(file) is not COCO:
         return False
-    if (kind := foreign_kind(file)) is not None:
+    if (kind := foreign_kind(file)) not in (None, "table"):
         return kind == "Hugging Face"
     return is_without_coco(b"".join(ends_of_file(file)))
 

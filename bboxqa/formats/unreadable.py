@@ -25,9 +25,11 @@ from bboxqa.formats.heads import (
     is_yaml,
     kind_in,
     kind_of,
+    plain_head,
 )
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive
 from bboxqa.formats.opening import SAVE_AS_CSV, damage_in
+from bboxqa.formats.scanner import may_be_rows
 from bboxqa.formats.source import SourcePath, read_whole
 
 if TYPE_CHECKING:
@@ -150,7 +152,9 @@ def foreign_kind(path: Path) -> str | None:
     """
     head, suffix = SourcePath.at(path).head, path.suffix.lower()
     if suffix == ".json":
-        return kind_in("json", head) or ("table" if is_lines(head) else None)
+        keys = {*_header_of(head)} if may_be_rows(plain_head(head)) else set()
+        is_table = keys and not keys >= {"images", "annotations"}
+        return kind_in("json", head) or ("table" if is_table else None)
     if suffix == ".txt":
         text = as_utf8(head)
         labels = (each for each in ("DOTA", "YOLO") if begins(each, text, strict=True))

@@ -288,6 +288,16 @@ def test_a_list_of_rows_reads_as_the_same_rows_in_lines(tmp_path):
     assert all(each == figures[0] for each in figures)
 
 
+@pytest.mark.parametrize("key", ["boxes", "annotations"])
+def test_a_list_of_rows_is_refused_as_the_same_rows_in_lines(tmp_path, key):
+    rows = [{"image": f"{n}.jpg", key: [[1, 2, 3, 4], [5, 6, 7, 8]]} for n in range(2)]
+    of_lines, whole = "\n".join(map(json.dumps, rows)), json.dumps(rows)
+    write(tmp_path, **{"a.json": whole, "b.json": of_lines, "c.jsonl": of_lines})
+    for path in sorted(tmp_path.iterdir()):
+        with pytest.raises(DatasetError, match=f"is a table with the columns image, {key}; "):
+            read_coco(path)
+
+
 def test_a_row_of_a_list_is_found_at_its_line(tmp_path):
     box = '{"image": "a.jpg", "x": %s, "y": 2,\n  "width": 3, "height": 4}'
     path = write(tmp_path, **{"a.json": f"[\n {box % 1},\n {box % '[]'}\n]\n"}) / "a.json"

@@ -346,7 +346,8 @@ def _objects_in(given: object) -> list[Cells]:
                 raise ValueProblemError(f"objects has {shown}; expected a list of {n} values")
         found = [dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)]
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise ValueProblemError(f"objects is {given!r:.40}; expected a list, in csv as JSON")
+        expected = "expected a list of objects, in csv as JSON"
+        raise ValueProblemError(f"objects is {given!r:.40}; {expected}")
     return found
 
 
