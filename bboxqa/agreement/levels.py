@@ -68,7 +68,7 @@ def set_distance(name: str, values: Sequence[str]) -> SetDistance:
 
     sets = [set_of(each) for each in values]
     if not any(sets):
-        raise ConfigError(f"level {name}: no value is a list of labels, such as [1, 2]")
+        raise ConfigError(f"level {name}: no value is a list of labels, such as ['cat', 'dog']")
     if len(sets) > MOST_VALUES:
         raise ConfigError(
             f"level {name}: {len(sets):,} different sets are too many, since each is compared with "
