@@ -1,6 +1,6 @@
 """F: the file as text and as JSON."""
 
-from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
+from bboxqa.core.json_values import TOO_DEEP, pointer_parts, pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.document import BYTE_ORDER_MARK
 from bboxqa.formats.heads import WHAT, absence_of, kind_of
@@ -37,7 +37,8 @@ def _text(document: Document, _settings: ValidateSettings) -> Checked:
         else:
             reason = why[:1].lower() + why[1:] if why[1:2].islower() else why
             unread = "; the rest of the file is not read" if reading.stopped else ""
-            what = f"not JSON at byte {offset:,}: {reason.rstrip('. ')}{unread}"
+            wrong = "" if why == TOO_DEEP else "not JSON "
+            what = f"{wrong}at byte {offset:,}: {reason.rstrip('. ')}{unread}"
         found = text[max(offset - _AROUND, 0) : offset + _AROUND].decode("utf-8", "replace")
         yield Defect(what, offset=offset, found=found, expected=expected, code="F001")
     if (start := reading.trailing) is not None:
@@ -117,11 +118,11 @@ def _whole(document: Document, settings: ValidateSettings) -> Checked:
 
 RULES = (
     rule(
-        "F001 error: file is not valid JSON",
+        "F001 error: file cannot be read as JSON",
         breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
         explanation="""The text is not JSON from this byte on: it was cut off, or has a comma before
-            a bracket. The records before the break are checked. Export the file again, or correct
-            it.""",
+            a bracket; or lists are nested too deep there. The records before it are checked. Export
+            the file again, or correct it.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
         good=_PLAIN,
     )(_text),

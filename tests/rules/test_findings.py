@@ -166,6 +166,7 @@ FILES = [
     case("F001", "", said="the file is empty; expected a JSON object"),
     case("F001", '{"images": [], "annotations": [{"id": 1, ', said="the file ends at byte 41"),
     case("F001", '{"images": [],, "annotations": []}', said="not JSON at byte 14: ", fix=None),
+    case("F001", '{"info": %s}' % ("[" * 600 + "]" * 600), said="at byte 10: lists nested more"),
     case("F001", b"PK\x03\x04\x14\0\x08\0\x8b\xff" + bytes(200), said="is a compressed archive"),
     case("F003", '{"images": [{"file_name": "ä.jpg"}]}'.encode("latin-1"), said="0xe4", fix=None),
     case("F004", '{"annotations": [{"id": 7, "bbox": [NaN, 1e400, -Infinity, 3]}]}', found="NaN",
