@@ -203,7 +203,6 @@ def archive_members(path: Path) -> list[Member]:
         content = None if is_plain else _unpacked(path, most)
         with tarfile.open(path, "r:", fileobj=content) as archive:
             return _listing(path, _tar_entries(path, archive, content))
-    # Sizes in a header may be larger than any offset.
     except (tarfile.TarError, ValueError, OverflowError, *ZIP_ERRORS) as error:
         problem = f"{path}: is a tar archive that cannot be read: {one_line(str(error))}"
         raise DatasetError([problem], AGAIN) from None
@@ -212,13 +211,17 @@ def archive_members(path: Path) -> list[Member]:
 def _tar_entries(
     path: Path, infos: "Iterable[TarInfo]", content: mmap.mmap | None
 ) -> Iterator[_Entry]:
-    """Yield the files and links of a tar archive."""
+    """Yield the files and links of a tar archive; refuse those that reach beyond its end."""
+    whole = path.stat().st_size if content is None else len(content)
     for number, info in enumerate(infos):
         # Folders and links take memory as well.
         if number > MAX_MEMBERS:
             raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
         is_link = info.issym() or info.islnk()
         if is_link or (info.isreg() and not info.issparse()):
+            if not 0 <= info.size <= whole - info.offset_data:
+                problem = f"has {info.size:,} bytes by its header, but the archive {whole:,}"
+                raise DatasetError([f"{path}/{one_line(info.name)}: {problem}"], AGAIN)
             opened = partial(_part, content or path, info.offset_data, info.size)
             yield info.name, info.size, opened, is_link
 

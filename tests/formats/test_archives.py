@@ -190,8 +190,8 @@ TRAPS = {
     "tar bomb": ("a.tgz", [("x", "\0" * (17 << 20))], MUCH),
     "two names": ("a.tar", [("a.xml", "")] * 2, r"has two files named 'a\.xml'; expected one of"),
     "two forms of a name": ("a.tar", [("a.xml", ""), ("./a.xml", "")], "has two files named"),
-    "size": ("a.tar", [(sized(1 << 70), "")], "is a tar archive that cannot be read"),
-    "packed size": ("a.tgz", [(sized(1 << 70), "")], "is a tar archive that cannot be read"),
+    **{f"size {size} in {name}": (name, [(sized(size), "")], rf"a\.json: has {size:,} bytes by its")
+       for name in ("a.tar", "a.tgz") for size in (1 << 70, 1 << 62, 10**9, -1)},
 }  # fmt: skip
 
 
