@@ -85,11 +85,12 @@ def test_a_shape_of_key_points_with_a_wrong_value_is_refused(tmp_path, names, sh
 
 def test_labels_that_need_a_file_that_cannot_be_read_are_not_listed(tmp_path):
     two(tmp_path, ann__data_yaml="names: [a\nkpt_shape: [1, 3]\n")
-    (tmp_path / "ann/a.txt").write_text("0 .5 .5 .2 .2 .5 .5 2\n")
+    (tmp_path / "ann/a.txt").write_text("0 .5 .5 .2 .2 .5 .5 2\n1 .5 .5 .2 .2\n")
     outcome = run("agree", tmp_path)
     assert outcome.returncode == 2
     assert "data.yaml: is YAML that cannot be read" in outcome.stderr
     assert "the line seems" not in outcome.stderr
+    assert [each.code for each in validate(tmp_path / "ann").findings] == ["T001"]
 
 
 def test_a_number_behind_the_box_is_a_confidence(tmp_path):

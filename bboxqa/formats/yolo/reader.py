@@ -275,7 +275,7 @@ class _LabelRecords:
         if rows.shape != (n_boxes.sum(), 5) or not (is_near and are_classes):
             return False
         numbers = np.flatnonzero(np.bincount(number))
-        if self._named is not None and not {*numbers.tolist()} <= self._names.keys():
+        if self._names and not {*numbers.tolist()} <= self._names.keys():
             return False
         first = np.cumsum(n_boxes) - n_boxes
         line = np.arange(1, len(rows) + 1) - np.repeat(first, n_boxes)
@@ -319,8 +319,8 @@ class _LabelRecords:
                     self._into.defect("T001", str(error), where, cause=cause)
                 continue
             # These are reported also where the size of the image is not known.
-            if number not in self._names and self._named is not None:
-                last = max(self._names, default=-1)
+            if self._names and number not in self._names:
+                last = max(self._names)
                 problem = f"class {number} has no name; the last class with a name is {last}"
                 self._into.defect("T020", problem, where, row)
             farthest = max(values[:n_shape], key=lambda share: abs(share - 0.5))
