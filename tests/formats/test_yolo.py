@@ -90,7 +90,7 @@ def test_labels_that_need_a_file_that_cannot_be_read_are_not_listed(tmp_path):
     assert outcome.returncode == 2
     assert "data.yaml: is YAML that cannot be read" in outcome.stderr
     assert "the line seems" not in outcome.stderr
-    assert [each.code for each in validate(tmp_path / "ann").findings] == ["T001"]
+    assert "T020" not in {each.code for each in validate(tmp_path / "ann").findings}
 
 
 def test_a_number_behind_the_box_is_a_confidence(tmp_path):
