@@ -53,8 +53,8 @@ def opened(file: BinaryIO) -> Any:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the first line of an error."""
-    lines = str(getattr(error, "strerror", None) or error).splitlines()
+    """Return the first line of an error, without the address of an open file."""
+    lines = str(getattr(error, "strerror", None) or error).partition(" <_io.")[0].splitlines()
     return clean((lines or [type(error).__name__])[0])
 
 

@@ -102,6 +102,7 @@ BAD = {
     "transparent pixels": encoded(np.dstack([GREYS, ROWS])),
     "is JPEG with pixels of the kind L; expected PNG or TIFF": encoded(ROWS, "JPEG"),
     "cannot be decoded": encoded(np.random.default_rng(0).integers(0, 9, (50, 50), np.uint8))[:300],
+    "cannot identify image file$": b"no picture",
     "has several bands": tiff(np.stack([ROWS, ROWS])),
     "values of type float32": tiff(ROWS[None].astype(np.float32)),
     "values below 0": tiff(ROWS[None].astype(np.int16) - 1),
