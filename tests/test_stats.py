@@ -192,7 +192,7 @@ def test_repeated_answers_leave_means_over_pairs():
     assert (measured.annotators, measured.values) == ({}, {})
     assert (
         "an annotator answered a unit several times; if these are different questions, "
-        "name their column with by="
+        "name their column with --by"
     ) in measured.notes
     found = statuses(ratings)
     assert {name for name, status in found.items() if status == REPEATED} == (set(found) - OF_PAIRS)

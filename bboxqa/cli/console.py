@@ -220,7 +220,7 @@ def _possible(advice: str, command: click.Command) -> str:
 
 def _message(error: BaseException) -> str:
     if isinstance(error, ConfigError) and error.setting:
-        named = {"from_format": "from"}.get(error.setting, error.setting)
+        named = {"from_format": "from", "iou_threshold": "iou"}.get(error.setting, error.setting)
         option = f"--{named.replace('_', '-')}"
         return f"Error: {option}{clean(str(error).removeprefix(error.setting))}"
     if isinstance(error, BboxqaError):

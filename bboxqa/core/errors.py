@@ -1,4 +1,4 @@
-"""Exceptions whose text a command can print unchanged, and their text in the words of Python."""
+"""Exceptions whose text a command can print unchanged, and its options as arguments of Python."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -126,85 +126,48 @@ class OtherKindError(NothingToCompareError):
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-# Options whose value is a word, and what may follow others as a value, not as part of a sentence.
-_WORDED = (
-    "similarity|from|mask|join|attribution|missing-txt|session-key|asked|level|weights|unit|layout|"
-    "interval|by|box-format|sigmas|to"
-)
-_PERSON = r"'[^'\n]*'|[^\s'=]+=\S*[^\s,.;)]"
-_VALUE = (
-    r"'[^'\n]*'|\w+=(?:[^\s).;:,]|[.,](?=[\w…]))*|[\w.]*[A-Z]{2,}|\d(?:[\w.,]*\w)?(?:,\.+)?|"
-    r"\w+-(?:shares|pixels)"
-)
-_OPTION = (
-    rf"(?<![\w-])--(?!details|verbose|report|send-back)(?:(annotator) ({_PERSON})|"
-    rf"({_WORDED}) (?!(?:says|is|has)\b)([a-z][\w-]*(?::\d+)?)|"
-    rf"([a-z][a-z0-9-]*)(?: ({_VALUE}))?)(?![\w-])"
-)
+# What is typed in Python for options that are no argument of their name.
 _ARGUMENTS = {
-    "iou": "iou_threshold", "map": "category_map", "from": "from_format",
-    "no-checks": "checks=False",
-    **{name: f"{name.replace('-', '_')}=True" for name in
-       ("force", "lossy", "split", "side-by-side", "add-proposed")},
+    "annotator": "{NAME: FILE, …} in place of files", "iou": "iou_threshold=…",
+    "map": "category_map={…}", "from": "from_format=…", "no-checks": "checks=False",
+    **{name: f"{name.replace('-', '_')}=True" for name in ("force", "lossy", "split",
+                                                           "add-proposed", "side-by-side")},
 }  # fmt: skip
 _OF_READING = (
     "columns", "image-size", "missing-txt", "voc-base", "box-format", "rotated", "from", "mask",
 )  # fmt: skip
+# Those that are options of commands only are left out.
+_OPTION = r"(?<![\w-])--(?!details|verbose|report|send-back)([a-z][a-z0-9-]*)"
 
 
 def in_python(text: str) -> str:
-    """Return a message with arguments in place of options; commands to type stay.
+    """Return how the options in a message are typed in Python; "" if it has none.
+
+    Commands to type are not looked at.
 
     Examples
     --------
-    >>> in_python("name it with --annotator-key KEY; see bboxqa validate --help")
-    'name it with annotator_key="KEY"; see bboxqa validate --help'
-    >>> in_python("Edit NAME: --annotator NAME=a.json --annotator NAME=b.json")
-    'Edit NAME: {"NAME": "a.json", "NAME": "b.json"}'
+    >>> in_python("Give --box-format xyxy, or --no-checks; see bboxqa validate --help")
+    'In Python: --box-format is bboxqa.reading(box_format=…), --no-checks is checks=False'
     """
-
-    def argument(option: re.Match[str]) -> str:
-        name, value = (*filter(None, option.groups()), "")[:2]
-        size, typed = re.fullmatch(r"(\d+)x(\d+)", value), value.strip("',…")
-        literal = value if re.fullmatch(r"\d[\d.]*|'[^=]*'", value) else f'"{typed}"'
-        if size:
-            literal = f"({size[1]}, {size[2]})"
-        elif re.fullmatch(r"[\d.]+(,[\d.]+)+", typed):
-            literal = f"[{typed.replace(',', ', ')}]"
-        elif "=" in typed:
-            listed = [typed] if name == "annotator" else typed.split(",")
-            pairs = (part.partition("=")[::2] for part in listed if "=" in part)
-            quote = "" if name == "parts" else '"'
-            literal = ", ".join(f'"{key}": {quote}{each}{quote}' for key, each in pairs).join("{}")
-        if name == "annotator" and value:
-            return literal
-        argument = _ARGUMENTS.get(name, name.replace("-", "_"))
-        if name in _OF_READING:
-            return f"bboxqa.reading({argument}={literal if value else '…'})"
-        return argument if "=" in argument else f"{argument}={literal if value else ''}"
-
-    parts = re.split(r"(bboxqa [a-z]+\b[^`\n]*)", text)
-    people = re.compile(r'"\}(\s+)\{"')
-    parts[::2] = [people.sub(r'",\1"', re.sub(_OPTION, argument, part)) for part in parts[::2]]
-    return "".join(parts)
+    plain = re.sub(r"bboxqa [a-z]+\b[^`\n]*", "", text)
+    given = []
+    for name in dict.fromkeys(re.findall(_OPTION, plain)):
+        typed = _ARGUMENTS.get(name, f"{name.replace('-', '_')}=…")
+        given.append(f"--{name} is {f'bboxqa.reading({typed})' if name in _OF_READING else typed}")
+    return f"In Python: {', '.join(given)}" if given else ""
 
 
 def in_python_words(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return a function that names arguments of Python in its errors, and notes of its result."""
+    """Return a function whose errors have a note on the arguments that their options are."""
 
     @wraps(function)
     def call(*args: _P.args, **more: _P.kwargs) -> _R:
         try:
-            found = function(*args, **more)
+            return function(*args, **more)
         except BboxqaError as error:
-            named = getattr(error, "setting", "")
-            start = _ARGUMENTS.get(named, named).partition("=")[0]
-            error.change_texts(lambda text: start + in_python(text.removeprefix(named)))
+            if note := in_python(str(error)):
+                error.add_note(note)
             raise
-        from msgspec.structs import replace
-
-        fields = ((name, getattr(found, name, None)) for name in ("notes", "headlines"))
-        texts = {name: (*map(in_python, each),) for name, each in fields if isinstance(each, tuple)}
-        return replace(found, **texts) if texts else found  # type: ignore[type-var]
 
     return call

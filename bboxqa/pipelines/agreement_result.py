@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bboxqa.core.arrays import AnyPath, Progress
-from bboxqa.core.errors import in_python, in_python_words
+from bboxqa.core.errors import in_python_words
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table, html_table
@@ -66,7 +66,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
     @cached_property
     def story(self) -> tuple[str, ...]:
         """Sentences on who, what and where lowers agreement at the first threshold."""
-        return tuple(map(in_python, self.tell().story))
+        return self.tell().story
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain objects, the content of ``bboxqa agree --format json``."""

@@ -414,7 +414,7 @@ def _since(
         if now[key] != then[key]:
             one, other = (f"{value}".strip("[]") for value in (now[key], then[key]))
             problem = f"is {one}, but {other} in the result to compare with; leave it out"
-            raise ConfigError(problem, "iou" if key == "iou_threshold" else key)
+            raise ConfigError(problem, key)
     result = agree_with(present, replace(settings, bootstrap=0), with_chance=False)
     figures = []
     for old, new in zip(saved["summary"]["thresholds"], result.thresholds, strict=True):

@@ -104,7 +104,7 @@ def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -
         expected = f"a whole number of votes, at most {n}, the annotators, or a share below 1"
         raise ConfigError(f"is {quorum:g}; expected {expected}, such as 0.5", "quorum")
     if not 0 < link <= 1:
-        raise ConfigError(f"is {link:g}; expected above 0, and at most 1", "iou")
+        raise ConfigError(f"is {link:g}; expected above 0, and at most 1", "iou_threshold")
     votes = votes_of(data, similarity)
     objects, of_vote = consensus_of(votes, link, quorum, similarity)
     of = np.append(of_vote, -1)[votes.of]

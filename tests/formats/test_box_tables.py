@@ -129,7 +129,7 @@ def test_half_shares_and_half_pixels_are_refused_until_the_unit_is_said(tmp_path
         DatasetError, match="2 boxes of numbers up to 2, such as in line 3"
     ) as caught:
         alone(path)
-    assert 'bboxqa.reading(box_format="xyxy-shares") or xyxy-pixels' in caught.value.advice
+    assert "--box-format xyxy-shares or xyxy-pixels" in caught.value.advice
     with bboxqa.reading(box_format="xyxy-pixels"):
         assert alone(path).annotations.bbox[0].tolist() == [20, 20, 80, 70]
     with bboxqa.reading(box_format="xyxy-shares"), pytest.raises(DatasetError, match="in pixels"):

@@ -183,7 +183,7 @@ def test_leaving_out_equals_a_file_without_the_category_by_the_same_annotators(p
     assert agree(found, bootstrap=0).alpha == agree(expected, bootstrap=0).alpha
     done = bboxqa.convert(path, path.parent / "out", to="cvat", category_map={"shadow": ""})
     assert done.n_annotations == len(expected.annotations)
-    assert "annotations of 'shadow' left out, as category_map= says" in " ".join(done.notes)
+    assert "annotations of 'shadow' left out, as --map says" in " ".join(done.notes)
     with pytest.raises(
         DatasetError, match="leaves out the categories of all annotations: 'car', '"
     ):
@@ -230,7 +230,7 @@ def test_different_categories_of_one_id_are_two_and_told_with_the_option(tmp_pat
         coco(tmp_path / "b.json", {1: "bird"}, ["b.jpg"], first=7),
     ]
     notes, drawn, names = merged(tmp_path, *files)
-    assert """if they are one: category_map={"bird": "cat"}""" in notes[0]
+    assert "if they are one: --map bird=cat" in notes[0]
     assert drawn == [("a.jpg", "cat", None), ("b.jpg", "bird", None)]
     assert len(names) == 2
     notes, drawn, names = merged(tmp_path, *files, category_map={"bird": "cat"})
@@ -286,6 +286,5 @@ def test_the_root_category_of_roboflow_is_kept_and_told(tmp_path):
         {"id": 1, "name": "red cell", "supercategory": "cells"},
     ]
     notes, _, names = merged(tmp_path, write(tmp_path / "a.json", content))
-    left_out = """category_map={"cells": ""}"""
-    assert notes == [f"kept: the root category 'cells'; to leave it out: {left_out}"]
+    assert notes == ["kept: the root category 'cells'; to leave it out: --map cells="]
     assert names == {0: "cells", 1: "red cell"}

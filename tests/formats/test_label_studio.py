@@ -70,7 +70,7 @@ def test_predictions_and_ground_truth_are_annotators(tmp_path):
     )
     data = of_tasks(tmp_path, task(1, work(1, BOX), work(2, ground_truth=True)))
     assert data.annotator_names == ("1", "ground truth")
-    assert "reference='ground truth'" in data.notes[0]
+    assert "--reference 'ground truth'" in data.notes[0]
 
 
 def test_the_first_annotation_of_a_task_counts_and_sessions_keep_all(tmp_path):
@@ -175,7 +175,7 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
 def test_a_tag_that_shows_one_of_several_images_is_refused(tmp_path):
     works = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
     path = written(tmp_path / "a.json", task(1, *works, data={"left": "l.jpg", "right": "r.jpg"}))
-    words = r'images under left, right: bboxqa\.reading\(columns=\{"image": "KEY"\}\) says'
+    words = r"images under left, right: --columns image=KEY says"
     with pytest.raises(DatasetError, match=words):
         read_coco(path)
     with reading(columns={"image": "right"}):
@@ -203,7 +203,7 @@ def test_a_region_without_a_size_takes_that_of_others_or_the_given_one(tmp_path)
         DatasetError, match=r"T002 error task 1, region.*no original_width"
     ) as caught:
         only(tmp_path, bare(1, 1, 9, 9))
-    assert "give bboxqa.reading(image_size=(1920, 1080))" in caught.value.problems[0]
+    assert "give --image-size 1920x1080" in caught.value.problems[0]
     unsized = task(1, *(work(who, bare(10, 10, 50, 50)) for who in (1, 2)))
     with reading(image_size=(400, 300)):
         data = of_tasks(tmp_path, unsized, task(2, work(1, BOX), work(2, BOX)))

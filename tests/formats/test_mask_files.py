@@ -222,7 +222,7 @@ def test_a_second_value_is_refused_unless_the_one_of_objects_is_given(tmp_path):
     problem = "b.png: its folder has the values 1 \\(1 file\\), 2 \\(1 file\\), besides 0"
     with pytest.raises(DatasetError, match=problem) as refused:
         read(tmp_path, "binary")
-    assert 'mask="binary:1"' in refused.value.advice
+    assert "--mask binary:1" in refused.value.advice
     assert len(read(tmp_path, "binary:1").annotations) == 1
     (tmp_path / "ann/a.png").write_bytes(png(square() > 0, 1))
     save(tmp_path / "ann/b.png", square())

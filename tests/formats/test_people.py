@@ -381,8 +381,8 @@ def test_equal_names_of_images_of_nobody_are_converted_only_as_the_user_says(tmp
     paths = [coco(tmp_path / f"{name}.json", FIRST, x) for name, x in (("a", 0), ("b", 40))]
     with pytest.raises(DatasetError, match=r"both have an image '0\.jpg'") as error:
         convert(paths, tmp_path / "merged.json", to="coco")
-    assert re.findall(r'\w+="\w+"', error.value.advice) == [
-        'join="name"', 'join="none"', 'attribution="files"'
+    assert re.findall(r"--\w+ \w+", error.value.advice) == [
+        "--join name", "--join none", "--attribution files"
     ]  # fmt: skip
     for n, (choice, n_images, people) in enumerate(
         (({"join": "name"}, 4, ()), ({"join": "none"}, 8, ()), ({"attribution": "files"}, 4, "ab"))

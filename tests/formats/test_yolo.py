@@ -10,7 +10,7 @@ from support.tool_files import alone, drawn, exact_rows, translation_of
 
 import bboxqa
 from bboxqa import read_coco, reading, validate
-from bboxqa.core.errors import DatasetError, in_python
+from bboxqa.core.errors import DatasetError
 from bboxqa.formats.yolo.reader import translate
 
 BOX = "0 0.5 0.5 0.2 0.25\n"
@@ -113,7 +113,7 @@ def test_a_picture_without_labels_is_asked_for_or_not(tmp_path, missing, n_asked
         data = read_coco(tmp_path)
     assert data.assigned.sum(0).tolist() == [2, n_asked]
     (note,) = (each for each in data.notes if "without a label file" in each)
-    assert note.endswith(in_python(f"1 image without a label file: taken as {taken}"))
+    assert note.endswith(f"1 image without a label file: taken as {taken}")
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def test_pseudonyms_hold_and_the_file_keeps_its_names(tmp_path):
     added = [("3.jpg", [40, 41, 30, 30], "dog")]
     in_cvat(file_of(review, names["cid"]), keep, added)
     out = tmp_path / "out.json"
-    with pytest.raises(DatasetError, match=r"has no annotator person-.*\n.*pseudonyms=.KEY"):
+    with pytest.raises(DatasetError, match=r"has no annotator person-.*\n.*--pseudonyms KEY"):
         bboxqa.accept(path, review, out)
     done = run("accept", path, review, "-o", out, "--pseudonyms", key)
     assert f"2.jpg: {names['bob']}: annotation 22 renamed" in done.stdout

@@ -148,9 +148,9 @@ def test_versions_without_a_common_image_are_doubted():
     same = document([box(1, 60)], [image(1, file_name="x/a.jpg")])
     with pytest.raises(DatasetError, match="no image is in both versions"):
         compared(before, other)
-    with pytest.raises(DatasetError, match='join="name" would join 1 more image'):
+    with pytest.raises(DatasetError, match="--join name would join 1 more image"):
         compared(before, same)
-    assert not any("join=" in note for note in compared(before, before).notes)
+    assert not any("--join" in note for note in compared(before, before).notes)
 
 
 @pytest.mark.parametrize(

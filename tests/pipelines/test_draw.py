@@ -13,7 +13,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.examples import example_file, example_picture
 from bboxqa.pipelines.draw import data_scene
 
-EMPTY = 'nobody drew a box in this image (similarity="keypoints" draws key points)'
+EMPTY = "nobody drew a box in this image (--similarity keypoints draws key points)"
 
 
 def document(**changes):
@@ -149,7 +149,7 @@ def test_axes_of_others_can_be_drawn_on():
 def test_what_cannot_be_is_refused(file):
     with pytest.raises(ConfigError, match="by is 'label'; expected one of annotator, category"):
         bboxqa.draw(file, 0, by="label")
-    with pytest.raises(ConfigError, match="units are drawn at one threshold; give one iou_thr"):
+    with pytest.raises(ConfigError, match="units are drawn at one threshold; give one --iou"):
         bboxqa.draw(file, 0, by="unit", iou_threshold=[0.5, 0.75])
     with pytest.raises(ConfigError, match="leave it or ax out"):
         bboxqa.draw(file, 0, side_by_side=True, ax=object())

@@ -245,7 +245,7 @@ def test_refusals():
     with pytest.raises(DatasetError, match="several annotators drew in 1 image, such as "):
         bboxqa.agree(whole, reference=team)
     elsewhere = bboxqa.read_coco(document(EXPERT, ("x/1.png", "x/2.png")), min_annotators=1)
-    with pytest.raises(DatasetError, match='join="name" would join 2 more images'):
+    with pytest.raises(DatasetError, match="--join name would join 2 more images"):
         bboxqa.agree(team, reference=elsewhere)
     larger = document(EXPERT, ("1.png", "2.png"))
     larger["images"][0]["width"] = 400

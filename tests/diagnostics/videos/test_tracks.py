@@ -158,7 +158,7 @@ def test_files_without_tracks_are_refused_where_they_are_asked():
     with pytest.raises(bboxqa.DatasetError, match="none of 2 annotations is in a track") as refused:
         read(document)
     assert "track_id" in str(refused.value)
-    assert 'reading(columns={"track": "NAME"})' in str(refused.value)
+    assert "--columns track=NAME" in str(refused.value)
 
 
 @pytest.mark.parametrize("similarity", ["bbox", "obb"])

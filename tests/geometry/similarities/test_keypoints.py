@@ -112,7 +112,7 @@ def test_equals_brute_force(tmp_path, n_joints, missing):
 
 def test_categories_without_known_sigmas_are_refused_with_ways_out(tmp_path):
     data = _read(tmp_path, _people(np.random.default_rng(1), 2, 5))
-    with pytest.raises(ConfigError, match=r"'cat' has 5 key points.*sigmas=.estimated"):
+    with pytest.raises(ConfigError, match=r"'cat' has 5 key points.*--sigmas estimated"):
         bboxqa.agree(data, similarity="keypoints")
 
 
