@@ -224,7 +224,11 @@ def test_class_names_that_differ_in_one_data_set_are_refused(tmp_path):
         validate(archive)
     problem = f"{archive}: train/ann/data.yaml and train/bob/data.yaml have different classes; "
     assert caught.value.problems[0].startswith(problem)
-    assert caught.value.advice.endswith("folders: FOLDER/train/ann FOLDER/train/bob")
+    assert "If they are of two people, name the folder of each" in caught.value.advice
+    # A shorter list is a part of the longer one.
+    made(tmp_path / "in/train", bob__data_yaml="names: [cat]")
+    with reading(image_size=(100, 80)):
+        assert alone(tmp_path / "in").category_names == ("cat", "dog")
 
 
 def test_labels_without_sizes_are_checked_as_far_as_they_need_none(tmp_path):

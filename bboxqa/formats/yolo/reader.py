@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from os.path import exists
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import cut
@@ -20,7 +21,6 @@ from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins, is_names_file, is_names_head, is_yaml
 from bboxqa.formats.images import FileImages, LabelFile, shared_folders
 from bboxqa.formats.member import Member, is_picture
-from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from yaml import Node
 
 
-_ORDER = ("data.yaml", "data.yml", "dataset.yaml", "obj.names", "classes.txt", "_darknet.labels")
 _MOST_NAMES, _MOST_PATHS, _MOST_CLASSES = 100_000, 100, 1 << 20
 # Files that are not plain are added in so many batches; few are added one by one.
 _PARTS, _FEW = 16, 8
@@ -85,12 +84,7 @@ def translate(path: Path, into: Collector) -> None:
     images = FileImages(path, into, labels, others)
     if not images.files and not images.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
-    described = _described(others)
-    longest = _longest(path, described, {each.folder for each in texts})
-    around = [_described(folder.direct_members) for folder in shared_folders(path)]
-    for found in chain.from_iterable(around):
-        found.is_inside = False
-        described.append(found)
+    described = _described(path, others)
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if re.fullmatch(label_folders.LISTS, each.name.rpartition("/")[2], re.IGNORECASE):
@@ -100,7 +94,7 @@ def translate(path: Path, into: Collector) -> None:
             found_in = [_by_place(paths, below) for below in (each.inner.rpartition("/")[0], "")]
             listed = max(found_in, key=lambda names: len(names.keys() & known))
             images.listed |= label_folders.spelled_as(listed, known)
-    records = _LabelRecords([*longest, *described], into)
+    records = _LabelRecords(described, into)
     for batch in images.batches():
         records.add_files(batch)
     for found in (each for each in described if each.is_inside):
@@ -110,47 +104,41 @@ def translate(path: Path, into: Collector) -> None:
 
 def class_names(path: Path) -> dict[int, str]:
     """Return the names of the classes of label files, by number."""
-    members = [members_of(path), *(each.direct_members for each in shared_folders(path))]
-    described = [each for inside in members for each in _described(inside)]
+    described = _described(path, members_of(path))
     return next((found.names for found in described if found.names), {})
 
 
-def _described(members: Sequence[Member]) -> list[_Classes]:
-    """Return the files with class names, or that should have them and cannot be read."""
-    named = sorted((each for each in members if is_names_file(each.name)), key=_rank)
-    n_yamls = sum(is_yaml(each.name) for each in named)
+def _described(path: Path, members: Sequence[Member]) -> list[_Classes]:
+    """Return the files with class names, or that should have them and cannot be read.
+
+    The one with most names comes first, and files around the source last. Raises DatasetError if
+    two files of the source name classes differently.
+    """
+    inside = sorted(_class_files(members), key=lambda each: -len(each.names))
+    for each in inside:
+        if not each.names.items() <= inside[0].names.items():
+            pair = " and ".join(sorted((inside[0].member.name, each.member.name)))
+            raise DatasetError(
+                [f"{path}: {pair} have different classes; expected one list for one annotator"],
+                "Keep the right one, and move the other elsewhere. If they are of two people, name "
+                "the folder of each, after unpacking an archive.",
+            )
+    found = chain.from_iterable(_class_files(e.direct_members) for e in shared_folders(path))
+    return [*inside, *(replace(each, is_inside=False) for each in found)]
+
+
+def _class_files(members: Sequence[Member]) -> list[_Classes]:
+    """Return the files with class names or key points: the highest first, and YAML first of all."""
+    named = [each for each in members if is_names_file(each.name)]
+    named.sort(key=lambda each: (each.name.count("/"), not is_yaml(each.name), each.name))
+    are_many = sum(is_yaml(each.name) for each in named) > 1
+    # Of several YAML files, most are about other things.
     found = [
         _classes_of(each)
         for each in named
-        if (is_yaml(each.name) and n_yamls == 1)
-        or _rank(each)[1] < len(_ORDER)
-        or is_names_head(each.name, each.head())
+        if not (are_many and is_yaml(each.name)) or is_names_head(each.name, each.head())
     ]
     return [each for each in found if each.names or each.keypoints or each.problem]
-
-
-def _rank(member: Member) -> tuple[int, int, str]:
-    name = PurePosixPath(member.name).name.lower()
-    known = _ORDER.index(name) if name in _ORDER else len(_ORDER)
-    return member.name.count("/"), known, member.name
-
-
-def _longest(path: Path, described: list[_Classes], folders: Collection[str]) -> list[_Classes]:
-    """Return the longest list of class names in folders with labels, of which others are parts."""
-    inside = {str(above) for each in folders for above in PurePosixPath(each, "x").parents}
-    held = [each for each in described if each.names and each.member.folder in inside]
-    alike = [e for e in held if _rank(e.member)[:2] == _rank(described[0].member)[:2]]
-    longest = sorted(alike, key=lambda each: -len(each.names))[:1]
-    for each in alike:
-        if not each.names.items() <= longest[0].names.items():
-            pair = sorted((longest[0].member, each.member), key=_rank)
-            problem = f"{path}: {pair[0].name} and {pair[1].name} have different classes"
-            problem += "; expected the same in all folders that are read as one annotator"
-            is_packed = path.is_file()
-            typed = typed_paths([(Path("FOLDER") if is_packed else path) / e.folder for e in pair])
-            todo = "Unpack the archive into FOLDER, and name" if is_packed else "Name"
-            raise DatasetError([problem], f"{todo} each of these folders: {typed}")
-    return longest
 
 
 def _by_place(paths: Iterable[str], folder: str) -> dict[str, str]:
@@ -238,10 +226,6 @@ class _LabelRecords:
             self._ids[number] = into.category(name, where)
         for code, problem, line in self._named.defects:
             into.defect(code, problem, self._named.where(line))
-        n_files = len({each.member.name for each in described if each.names})
-        if n_files > 1:
-            used = one_line(self._named.member.name)
-            into.notes.append(f"{count(n_files, 'file')} with class names: {used} is used")
 
     def add_files(self, files: Sequence[LabelFile]) -> None:
         """Add the labels of files, in smaller batches if some of them are not plain."""
