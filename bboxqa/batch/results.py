@@ -250,7 +250,10 @@ def _page(
         state, verdict = "open", f"{n_others:,} not measured"
     measures = {row.measure or "IoU" for row in rows if row.mean_iou is not None} or {"IoU"}
     place = f"Mean {measures.pop()}" if len(measures) == 1 else "Mean similarity"
-    numbers = ("Alpha", "95 % interval", "F1", "Class alpha", place, "Images", "Errors", "Warnings")
+    numbers = (
+        "Alpha", "95 % interval", "F1", "Class alpha", place, "Annotators", "Images", "Errors",
+        "Warnings",
+    )  # fmt: skip
     given = {
         **settings.agree, **settings.agree_over, **settings.validate, **settings.validate_over,
         "images": settings.images, "pages": settings.pages, "raw_csv": settings.raw_csv,
@@ -276,6 +279,7 @@ def _page(
             "Ignored: not annotations that are read, or no valid JSON": found.left_alone,
         },
         most_left_out=_MOST_LEFT_OUT,
+        is_alike=len({row.n_annotators for row in rows if row.alpha is not None}) < 2,
         titles=("Project", "Status", *numbers, "Note"),
         numbers=numbers,
         rows=[_shown(out, row, named=bool(measures)) for row in sorted(rows, key=urgency)],
@@ -295,8 +299,8 @@ def _shown(out: Path, row: Row, *, named: bool) -> dict[str, Any]:
     ]
     pages = [link for link in links if link[0].endswith(".html")][:1]
     bounds = None if row.low is None or row.high is None else [row.low, row.high]
-    figures = (row.alpha, row.f1, row.class_alpha, row.mean_iou, row.n_images, row.n_errors,
-               row.n_warnings)  # fmt: skip
+    figures = (row.alpha, row.f1, row.class_alpha, row.mean_iou, row.n_annotators, row.n_images,
+               row.n_errors, row.n_warnings)  # fmt: skip
     alpha, f1, kind, place, *others = ("" if x is None else number(x, 4) for x in figures)
     place += f" {row.measure or 'IoU'}" * (named and bool(place))
     return {

@@ -122,7 +122,19 @@ def test_what_has_to_be_looked_at_comes_first(tmp_path):
     ]
     cells = written(tmp_path, rows).cells[1:]
     assert [line[0] for line in cells] == ["bad", "gate", "low", "one category", "fine", "no"]
-    assert {len(line) for line in cells} == {11}
+    assert {len(line) for line in cells} == {12}
+
+
+@pytest.mark.parametrize(("n_annotators", "is_told"), [(2, False), (3, True)])
+def test_alphas_of_other_numbers_of_annotators_are_said_to_differ(tmp_path, n_annotators, is_told):
+    rows = [
+        Row("one", MEASURED, 1, n_annotators=2, alpha=0.5),
+        Row("other", MEASURED, 1, n_annotators=n_annotators, alpha=0.6),
+        Row("without", NOT_MEASURED, 1, n_annotators=1),
+    ]
+    written(tmp_path, rows)
+    page = (tmp_path / "index.html").read_text("utf-8")
+    assert ("Alpha rises with the number of annotators" in page) == is_told
 
 
 def test_the_last_ones_are_replaced_and_nothing_else_is_left(tmp_path):
