@@ -310,7 +310,8 @@ def headline(parts: Sequence[Values], settings: Values) -> tuple[str, ...]:
         return "failed", f"Not accepted: {failures[0]}", *failures[1:]
     if gates:
         said = (f"{name} is at least {least:g}" for name, least in gates.items())
-        return "passed", f"Accepted: {' and '.join(said)}"
+        chance = [f"But agreement {_by_chance(part)}" for part in parts[:1] if is_by_chance(part)]
+        return "passed", f"Accepted: {' and '.join(said)}", *chance
     where = f"Threshold {parts[0]['iou_threshold']:g}: " if parts[1:] else ""
     return "open", f"{where}{_level(parts[0], settings['similarity'])}"
 
@@ -321,15 +322,18 @@ def is_by_chance(part: Values) -> bool:
     return above is not None and (bounds[0] if bounds else above) <= 0
 
 
-def _level(part: Values, similarity: str) -> str:
-    """Return the level of agreement in words, for results without gates."""
+def _by_chance(part: Values) -> str:
+    """Return how existence compares with chance."""
+    f1, chance = (number(part["existence"][name]) for name in ("f1", "chance"))
+    return (
+        f"cannot be told from chance: existence (F1) is {f1}, and {chance} with the annotations "
+        "of other images"
+    )
+
+
+def _judged(part: Values, similarity: str) -> dict[str, float]:
+    """Return which of existence, class and place are known."""
     existence, named = part["existence"], part["class"]
-    if is_by_chance(part):
-        return (
-            "Agreement cannot be told from chance: existence (F1) is "
-            f"{number(existence['f1'])}, and {number(existence['chance'])} with the annotations of "
-            "other images"
-        )
     # With one category, all give the same.
     share = None if named["share"] == 1 else named["share"]
     figures = {
@@ -337,31 +341,51 @@ def _level(part: Values, similarity: str) -> str:
         "class": share if named["alpha"] is None else named["alpha"],
         "place": None if similarity in _NO_IOU else part["place"]["mean_iou"],
     }
-    levels = {
-        name: sum(value < bound for bound in LEVELS[name])
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def weakest(part: Values, similarity: str) -> str:
+    """Return which of existence, class and place decides the verdict; "" if all are good."""
+    figures = _judged(part, similarity)
+    levels = {name: _n_below(name, value) for name, value in figures.items()}
+    lowest = max(levels.values(), default=0)
+    # Which figure is farthest below the next level.
+    below = {
+        name: value / LEVELS[name][lowest - 1]
         for name, value in figures.items()
-        if value is not None
+        if lowest and levels[name] == lowest
     }
-    if not levels:
+    return min(below, key=below.__getitem__, default="")
+
+
+def _n_below(name: str, value: float) -> int:
+    """Return 0 for a good figure, 1 for a moderate and 2 for a poor one."""
+    return sum(value < bound for bound in LEVELS[name])
+
+
+def _level(part: Values, similarity: str) -> str:
+    """Return the level of agreement in words, for results without gates."""
+    if is_by_chance(part):
+        return f"Agreement {_by_chance(part)}"
+    figures = _judged(part, similarity)
+    if not figures:
         people = part["reference"]["annotators"] if "reference" in part else ()
         found = [(each["f1"]["value"], each["name"]) for each in people]
         known = [each for each in found if each[0] is not None]
         if not known:
             return "There is nothing to compare"
         return f"F1 of {min(known)[1]} with the reference is {number(min(known)[0])}"
-    if not (lowest := max(levels.values())):
+    if not (least := weakest(part, similarity)):
         if weak := [*_weak_categories(part)]:
             return f"Agreement is good, but not of {first_few(weak, _MOST_CATEGORIES)}"
-        bounds = joined([f"{name} from {number(LEVELS[name][0])}" for name in levels])
-        reasons = joined([_BECAUSE[name][0] for name in levels])
+        bounds = joined([f"{name} from {number(LEVELS[name][0])}" for name in figures])
+        reasons = joined([_BECAUSE[name][0] for name in figures])
         return f"Agreement is good, because annotators {reasons} ({bounds})"
-    # Which figure is farthest below the next level.
-    bound_of = {name: LEVELS[name][lowest - 1] for name in levels if levels[name] == lowest}
-    least = min(bound_of, key=lambda name: figures[name] / bound_of[name])
-    shown = _below(bound_of[least], figures[least])
-    better = f"{_LEVEL_NAMES[lowest - 1]} from {number(bound_of[least])}"
-    what = f"{_LEVEL_NAMES[lowest]}, because annotators {_BECAUSE[least][lowest]}"
-    return f"Agreement is {what} ({least} {shown}, {better})"
+    level = _n_below(least, figures[least])
+    bound = LEVELS[least][level - 1]
+    better = f"{_LEVEL_NAMES[level - 1]} from {number(bound)}"
+    what = f"{_LEVEL_NAMES[level]}, because annotators {_BECAUSE[least][level]}"
+    return f"Agreement is {what} ({least} {_below(bound, figures[least])}, {better})"
 
 
 def _weak_categories(part: Values) -> Iterator[str]:

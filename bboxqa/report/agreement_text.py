@@ -62,8 +62,10 @@ _TABLES = {
 _MEANINGS = {
     "categories": "f1: of each two annotators on its objects; "
     "found: share that the other one drew, under any name",
+    "pairs": "n_units: objects in images that both were asked about",
     "images": "cost: {of} without it, minus {of} of all",
 }
+_OF_CHANCE = ("f1_by_chance", "existence_alpha")
 # Tables of all thresholds, including that of the result.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
 _ROWS = 5
@@ -166,12 +168,17 @@ def _warnings(result: MeasuredAgreement, story: Story | None, *, is_chance: bool
 def _sentences(story: Story, n_words: int, n_lines: int, *, details: bool) -> Iterator[str]:
     """Yield who and what lowers agreement: as many sentences as have room, all with `details`."""
     hidden = story.suggestion if isinstance(story, Diagnosis) and not details else None
-    most = max(_LEAST, min(_SENTENCES, n_lines))
-    for place, line in enumerate(line for line in story.story if line != hidden):
-        n_words -= len(line.split())
-        if not details and (place == most or (n_words < 0 and place >= _LEAST)):
-            return
-        yield f" - {one_line(line)}"
+    lines = [f" - {one_line(line)}" for line in story.story if line != hidden]
+    more, n_told = " - more: --details", len(lines)
+    while not details and n_told > _LEAST:
+        told = [*lines[:n_told], *[more] * (n_told < len(lines))]
+        n_own = sum(len(line.split()) for line in told)
+        if n_told <= _SENTENCES and len(told) <= n_lines and n_own <= n_words:
+            break
+        n_told -= 1
+    yield from lines[:n_told]
+    if n_told < len(lines):
+        yield more
 
 
 def _figures(result: MeasuredAgreement, records: Sequence[Values]) -> Iterator[str]:
@@ -259,8 +266,10 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
     """Yield the first rows of a table of a result or of its diagnosis."""
     rows, (key, columns) = np.arange(len(table)), _TABLES[name]
     if name == "sensitivity":
-        # Every other threshold of 0.05 to 0.95.
-        rows = rows[1::2]
+        # Every other threshold of 0.05 to 0.95; where chance is low, F1 above it is no news.
+        rows, low = rows[1::2], table["f1_by_chance"] <= CHANCE
+        chance = {each: np.where(low, np.nan, table[each]) for each in _OF_CHANCE}
+        table = Table({**table.columns, **chance})
     elif key:
         values = table[key.lstrip("-")]
         values = -np.abs(values) if key[0] == "-" else values

@@ -10,6 +10,7 @@ import msgspec
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.results import Figure
+from bboxqa.report.agreement_summary import CHANCE
 from bboxqa.report.chart import (
     BACK,
     DASHES,
@@ -176,8 +177,10 @@ def sensitivity(rows: Rows, chosen: float | None = None) -> Chart:
     title = "Agreement by threshold"
     lines = {
         name: [(row["threshold"], row[name]) for row in rows if row[name] is not None]
-        for name in (*_LINES, "f1_by_chance")
+        for name in _LINES
     }
+    by_chance = [(row["threshold"], row["f1_by_chance"]) for row in rows]
+    by_chance = [(x, y) for x, y in by_chance if y is not None and y > CHANCE]
     if not any(lines.values()):
         return nothing(title)
     found: list[Path] = []
@@ -190,8 +193,8 @@ def sensitivity(rows: Rows, chosen: float | None = None) -> Chart:
             found += [Path(around, fill=SERIES[place], opacity=0.18)] if known else []
             found.append(Path(lines[name], SERIES[place], width=2, dashes=DASHES[place]))
             keys.append(Key(label, SERIES[place], DASHES[place]))
-    if lines["f1_by_chance"]:
-        found.append(Path(lines["f1_by_chance"], DIM, width=1.5, dashes=(1, 1.65)))
+    if by_chance:
+        found.append(Path(by_chance, DIM, width=1.5, dashes=(1, 1.65)))
         keys.append(Key("F1 by chance", DIM, (1, 1.65)))
     values = [y for line in found for _, y in line.points]
     x = (rows[0]["threshold"] - 0.01, rows[-1]["threshold"] + 0.01)

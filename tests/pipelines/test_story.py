@@ -294,8 +294,8 @@ def test_where_two_share_all_boxes_nobody_is_judged():
 @pytest.mark.parametrize(
     ("errors", "advice"),
     [
-        ({"p03": "miss=0.3"}, "agree with p03 on what has to be drawn"),
-        ({"*": "miss=0.2"}, "agree on what has to be drawn"),
+        ({"p03": "miss=0.3"}, "agree with p03 on what must be drawn"),
+        ({"*": "miss=0.2"}, "agree on what must be drawn"),
         ({"p03": "confuse=0.3"}, "clarify categories with p03"),
         ({"*": "confuse=0.3"}, "clarify categories with examples"),
         ({"*": ""}, ""),
@@ -304,6 +304,35 @@ def test_where_two_share_all_boxes_nobody_is_judged():
 def test_the_costliest_kind_has_advice_with_whom_it_is(errors, advice):
     data = bboxqa.read_coco(bboxqa.simulate(images=40, annotators=4, errors=errors).document())
     assert bboxqa.agree(data, bootstrap=400).diagnose().advice == advice
+
+
+def test_sentences_are_in_the_order_of_what_they_cost():
+    errors = {"*": "confuse=0.25 jitter=1", "p03": "miss=0.05"}
+    story = told(errors, annotators=4, images=60)
+    places = [
+        next(place for place, line in enumerate(story.story) if words in line)
+        for words in ("different categories (without that", "p03 misses")
+    ]
+    assert places == sorted(places)
+
+
+def test_of_two_annotators_every_difference_says_that_it_is_unknown_who_is_right():
+    errors = {"*": "jitter=8% miss=0.05 confuse=0.1", "p02": "duplicate=0.1"}
+    story = told(errors, annotators=2)
+    assert all("unknown who is right" in line for line in story.story)
+    assert sentence(story, "are drawn twice by p02 (").count("p0") == 1
+
+
+def test_alpha_without_somebody_says_that_fewer_annotators_lower_it():
+    story = told({"*": "jitter=1", "p04": "jitter=1 miss=0.4 extra=0.4"}, annotators=4)
+    assert sentence(story, "without p04", "; fewer annotators alone lower it)")
+
+
+def test_advice_is_also_on_what_decides_the_verdict():
+    data = simulated({"*": "jitter=9% confuse=0.05"}, annotators=3, images=60)
+    assert bboxqa.agree(data, bootstrap=200, iou_threshold=0.25).tell().advice == (
+        "clarify categories with examples and settle how close boxes must be"
+    )
 
 
 def rare_document():

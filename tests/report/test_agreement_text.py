@@ -125,6 +125,27 @@ def test_pairs_below_the_threshold_are_one_warning(told):
     assert "Warning: 6 % of the pairs counted as one object are" in figures_with(told, place=place)
 
 
+def test_a_gate_that_is_reached_by_chance_says_so(told):
+    part = told.thresholds[0]
+    by_chance = replace(part.existence, chance=0.8, alpha=-0.01, alpha_interval=(-0.1, 0.1))
+    settings = replace(told.settings, min_f1=0.5)
+    result = replace(told, settings=settings, thresholds=(replace(part, existence=by_chance),))
+    lines = [*text_lines(result)]
+    place = lines.index("Accepted: F1 is at least 0.5")
+    assert lines[place + 1].startswith("But agreement cannot be told from chance: existence (F1)")
+
+
+def test_thresholds_with_little_chance_show_none(told):
+    story = told.diagnose()
+    table = story.tables["sensitivity"].head(4)
+    shown = Table({**table.columns, "f1_by_chance": np.array([0.2, 0.2, 0.04, 0.04])})
+    only = replace(story, tables={"sensitivity": shown})
+    lines = [*text_lines(told, story=only, details=True)]
+    (place,) = (n for n, line in enumerate(lines) if line.startswith("Sensitivity"))
+    end = lines[place + 1].index("f1_by_chance") + len("f1_by_chance")
+    assert [line[:end].split()[-1] for line in lines[place + 2 : place + 4]] == ["0.2000", "–"]
+
+
 def test_a_figure_and_its_interval_are_one_cell():
     table = Table(
         {
@@ -173,5 +194,6 @@ def test_several_thresholds_are_one_table_and_each_has_to_reach_the_gate(data):
 def test_of_many_annotators_the_answer_is_hardly_longer(told, n_annotators, n_told):
     story = replace(told.tell(), lines=(Line("word " * 33),) * 9)
     lines = [*text_lines(replace(told, n_annotators=n_annotators), story=story)]
-    assert sum(line.startswith(" - ") for line in lines) == n_told
+    assert sum(line.startswith(" - word") for line in lines) == n_told
+    assert " - more: --details" in lines
     assert n_annotators == 3 or sum(len(line.split()) for line in lines) <= 220

@@ -144,7 +144,8 @@ def test_sensitivity_draws_curves_bands_and_the_chosen_threshold():
     chart = sensitivity(of_thresholds(**f1), 0.5)
     assert paths(chart) == [
         [(0.1, 0.9), (0.5, 0.8)],
-        [(0.1, 0.3), (0.5, 0.1), (0.9, 0.0)],
+        # Chance of less than 0.05 is not shown.
+        [(0.1, 0.3), (0.5, 0.1)],
         [(0.5, 0.0), (0.5, 1.0)],
     ]
     assert paths(chart, filled=True) == [[(0.1, 0.7), (0.5, 0.7), (0.5, 0.9), (0.1, 1)]]

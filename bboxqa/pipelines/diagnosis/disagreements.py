@@ -73,7 +73,10 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
         pairs, own = of.of_pairs(name, "f1"), f1.at(place)
         others = of_others(pairs, own, _two_digits, "the others with each other")
         if vital.high[place] < 0:
-            without = of.instead(f"without {name}", -float(vital.value[place]))
+            gain = -float(vital.value[place])
+            # Alpha rises with the number of annotators at equal quality.
+            other = "; fewer annotators alone lower it" if not isnan(of.part.alpha) else ""
+            without = of.instead(f"without {name}", gain, other)
         # Boxes that are only badly placed are not missed.
         is_far = f1.value[place] < min(_STRANGE, np.nanmedian(pairs) / 2)
         is_far &= table["miss_rate"][place] > _STRANGE_MISSES
@@ -244,15 +247,32 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     column = "f1_gain" if isnan(of.part.alpha) else "alpha_gain"
     gain, share = bounds(table, column), bounds(table, "share_any")
     drawn = shape_word(of.matched.compared)
+    unknown = _unknown(of) if of.part.reference is None else ""
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
-            values = {"share": in_percent(share.at(place)), "what": KIND_WORDS[kind].format(drawn)}
+            about = _twice(of) if kind == Kind.TWICE else drawn
+            what = f"{KIND_WORDS[kind].format(about)}{unknown}"
+            values = {"share": in_percent(share.at(place)), "what": what}
             settled = of.instead("without that", gain.at(place))
             if not settled:
                 continue
             weight = share.at(place)
             yield Finding("kind", (), gain.at(place), weight, values, kind, gain=settled)
+
+
+def _twice(of: Diagnosed) -> str:
+    """Return who of two annotators draws objects twice, and how many; of more, "one annotator"."""
+    if len(of.names) > 2:
+        return "one annotator"
+    table = of.table("decomposition_by_annotator")
+    own = table.take(np.flatnonzero(table["kind"] == KINDS[Kind.TWICE])).records()
+    return joined([f"{row['annotator']} ({row['n_objects']:,})" for row in own])
+
+
+def _unknown(of: Diagnosed) -> str:
+    """Return the end of a sentence on what differs between two annotators."""
+    return ", unknown who is right" if len(of.names) == 2 else ""
 
 
 def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
@@ -273,7 +293,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     significant = np.where(gain.low > 0, gain.value, 0)
     order = np.lexsort([-table["n"][frequent], -significant[frequent]])
     n_objects = max(int(of.table("decomposition")["n_objects"].sum()), 1)
-    unknown = ", unknown who is right" if len(of.names) == 2 else ""
+    unknown = _unknown(of)
     for place in frequent[order][:_MOST_PAIRS].tolist():
         n, both = int(table["n"][place]), (table["first"][place], table["second"][place])
         who: list[str] = []

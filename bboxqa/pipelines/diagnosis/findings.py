@@ -233,10 +233,7 @@ TEMPLATES = {
     "miss_rate": "{who} misses {share} of what most others drew{others}",
     "miss_rate of some": ("{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}"),
     "extra_rate": "most others did not draw {share} of what {who} drew{others}",
-    "class_share": (
-        "{who} and the others gave different categories to {share} of the objects that both drew"
-        "{others}"
-    ),
+    "class_share": "{who} names {share} of the objects otherwise than the others{others}",
     "class_share of some": (
         "{who} names {what} otherwise than the others: {inside} {where}, {outside} {elsewhere}"
         "{others}"
@@ -313,7 +310,7 @@ KIND_WORDS = {
     Kind.CLASS_CONFLICT: "have different categories",
     Kind.BADLY_PLACED: "have {} in different places, which are too far apart to match",
     Kind.SPLIT: "are drawn in parts by some, or together with another object",
-    Kind.TWICE: "are drawn twice by one annotator",
+    Kind.TWICE: "are drawn twice by {}",
 }
 
 # By measure of rotated boxes: its unit, and the words for figures below and above 0.
@@ -333,9 +330,9 @@ AXES = (
 
 # By kind of disagreement: what to do about it, and with whom if it is that of one annotator.
 ADVICE = {
-    "missed by some": "agree{who} on what has to be drawn",
+    "missed by some": "agree{who} on what must be drawn",
     "class conflict": "clarify categories{who}",
-    "badly placed": "settle{who} how close boxes have to be",
+    "badly placed": "settle{who} how close boxes must be",
     "split or merged": "decide{who} whether groups and parts are one object",
     "drawn twice by one": "agree{who} that an object is drawn once",
 }
@@ -367,7 +364,7 @@ class Diagnosed(msgspec.Struct, frozen=True, eq=False):
         n = self.table("annotators")["n_images"]
         return np.asarray(n / max(int((self.matched.data.assigned.sum(1) > 1).sum()), 1))
 
-    def instead(self, condition: str, gain: float) -> tuple[float, str] | None:
+    def instead(self, condition: str, gain: float, more: str = "") -> tuple[float, str] | None:
         """Return a gain and what alpha, or F1, would be; None if it would be shown alike."""
         own, what = self.part.alpha, "alpha"
         if isnan(own):
@@ -375,7 +372,7 @@ class Diagnosed(msgspec.Struct, frozen=True, eq=False):
         before, after = f"{own:z.2f}", f"{min(own + gain, 1.0):z.2f}"
         if before == after:
             return None
-        return gain, f" ({condition}, {what} {before}→{after})"
+        return gain, f" ({condition}, {what} {before}→{after}{more})"
 
     def of_pairs(self, name: str, column: str) -> FloatArray:
         """Return a figure of the pairs of annotators without one of them."""

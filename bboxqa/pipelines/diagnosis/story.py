@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bboxqa import diagnostics
 from bboxqa.core.arrays import Progress, component_of_each, distinct, distinct_rows, sum_by
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, joined, one_line
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
@@ -34,7 +34,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     differences,
 )
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.report.agreement_summary import LEVELS
+from bboxqa.report.agreement_summary import LEVELS, figures_at, weakest
 
 _MOST = 9
 _MORE = "the tables of --details"
@@ -42,6 +42,12 @@ _MORE = "the tables of --details"
 _MOSTLY = 0.5
 # An annotator with this share of the objects of a kind has it alone.
 _ALONE = 0.9
+# The kinds of disagreement that lower each figure of the verdict.
+_LOWERS = {
+    "existence": [name for name in ADVICE if name != KINDS[Kind.CLASS_CONFLICT]],
+    "class": [KINDS[Kind.CLASS_CONFLICT]],
+    "place": [KINDS[Kind.BADLY_PLACED]],
+}
 # The gain of a kind of disagreement below which it needs no new guideline.
 _LEAST_GAIN = 0.01
 # A higher F1 that is not above chance comes from objects in the same places of all images.
@@ -89,7 +95,7 @@ def story_of(of: Diagnosed) -> list[Line]:
         and not (each.kind.startswith("class_share") and each.owner in confusers)
     ]  # fmt: skip
     found = _with_kinds(of, found, [*disagreements.kind_findings(of)], strangers)
-    found = _ordered(_with_worst(found, worst) if worst else found)
+    found = _ordered(of, _with_worst(found, worst) if worst else found)
     lines, first = [each.line for each in found], list[Line]()
     if of.part.is_unanimous:
         is_apart = of.part.place.mean_iou < LEVELS["place"][0]
@@ -114,17 +120,25 @@ def story_of(of: Diagnosed) -> list[Line]:
     return [*first, *lines, *last]
 
 
-def _ordered(found: Sequence[Finding]) -> list[Finding]:
-    """Return who errs, then kinds of disagreement and what is harmless, each by weight.
+def _gain(of: Diagnosed, finding: Finding) -> float:
+    """Return what agreement would gain without a finding; 0 if unknown."""
+    if finding.gain or finding.cause is None or not finding.owner:
+        return finding.gain[0] if finding.gain else 0.0
+    table = of.table("decomposition_by_annotator")
+    own = (table["annotator"] == finding.owner) & (table["kind"] == KINDS[finding.cause])
+    gains = table["f1_gain" if isnan(of.part.alpha) else "alpha_gain"][own]
+    return float(gains[0]) if len(gains) else 0.0
+
+
+def _ordered(of: Diagnosed, found: Sequence[Finding]) -> list[Finding]:
+    """Return findings by weight, what is harmless last.
 
     What gains more than another finding has at least its weight, and comes first.
     """
-    order = []
-    for finding in found:
-        gain = finding.gain[0] if finding.gain else 0.0
-        less = [each.weight for each in found if each.gain and each.gain[0] <= gain]
-        is_last = finding.kind in ("kind", "missed") or not finding.weight
-        order.append((is_last, -max(less, default=finding.weight), -gain))
+    gains, order = [_gain(of, each) for each in found], []
+    for finding, gain in zip(found, gains, strict=True):
+        less = [each.weight for each, other in zip(found, gains, strict=True) if 0 < other <= gain]
+        order.append((not finding.weight, -max(less, default=finding.weight), -gain))
     return [found[place] for place in sorted(range(len(found)), key=order.__getitem__)]
 
 
@@ -280,21 +294,29 @@ def _diagnosed(
 
 
 def _story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
-    """Return the fields of a story; the advice is on the kind that costs most, if it costs much."""
-    lines, advice = tuple(story_of(of)), ""
-    table = of.table("decomposition")
+    """Return the fields of a story, with advice.
+
+    It is on what decides the verdict, and on the kind of disagreement that costs most.
+    """
+    lines, table = tuple(story_of(of)), of.table("decomposition")
     gain = np.fmax(np.nan_to_num(table["alpha_gain"]), np.nan_to_num(table["f1_gain"]))
-    kind = str(table["kind"][gain.argmax()])
-    if gain.max() >= _LEAST_GAIN and kind in ADVICE:
+    order = np.argsort(-gain, kind="stable")
+    costly = [str(kind) for kind in table["kind"][order] if kind in ADVICE]
+    # What decides the verdict may cost less alpha than something else.
+    least = weakest(figures_at(of.part), result.settings.similarity)
+    own = [each for each in costly if each in _LOWERS.get(least, ())][:1]
+    kinds = dict.fromkeys([*costly[: int(gain.max() >= _LEAST_GAIN)], *own])
+    advice = []
+    for kind in kinds:
         groups = {line.annotators for line in lines if line.cause == kind}
         (who,) = groups if len(groups) == 1 else ((),)
         examples = " with examples" if kind == KINDS[Kind.CLASS_CONFLICT] else ""
-        advice = ADVICE[kind].format(who=f" with {who[0]}" if len(who) == 1 else examples)
+        advice.append(ADVICE[kind].format(who=f" with {who[0]}" if len(who) == 1 else examples))
     return {
         "threshold_label": of.part.threshold_label,
         "lines": lines,
         "warnings": (*result.headlines, *map(one_line, _warnings(of))),
-        "advice": one_line(advice),
+        "advice": one_line(joined(advice)),
     }
 
 
