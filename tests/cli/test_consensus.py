@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -192,7 +193,12 @@ def test_the_page_shows_quorums_and_pictures_of_what_was_outvoted(tmp_path):
     assert "Written: merged.json, dropped.csv, page.html" in found.stdout
     page = (tmp_path / "page.html").read_text()
     assert "1 object kept, 1 dropped" in page
-    assert "Objects kept, by quorum (here 2)" in page
+    assert "vertical line: the quorum, 2<" in page
+    # The curve, and its points as a table: two objects with one vote, one of them with more.
+    assert page.count("votes with which an object is kept") == 1
+    assert re.findall(r"<tr><td[^>]*>(\d)</td><td[^>]*>(\d)</td></tr>", page)[:2] == [
+        ("1", "2"), ("2", "1"),
+    ]  # fmt: skip
     assert "dropped: drawn by 1 of 3, 2 keep an object" in page
     assert "cat by consensus (annotation merged)" in page
     assert "ann&lt;" in page
