@@ -78,7 +78,7 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     if sources.is_named and way not in (None, "files"):
         raise ConfigError(f"named files are one annotator each, not {way!r}")
     if not is_one_enough and not any(len(file.columns.id) for file in files):
-        raise _nothing_to_compare(files)
+        raise _nothing_to_compare(files, reading.choices.mask)
     if sources.is_named:
         return _by_file(files, sources, reading)
     if reading.annotator_key is not None:
@@ -365,10 +365,11 @@ def _nothing_found(
     return NothingToCompareError([f"{listed_files(files)}: {problem}"], advice)
 
 
-def _nothing_to_compare(files: Sequence[AnnotationFile]) -> NothingToCompareError:
-    """Return the error for files without annotations to compare."""
+def _nothing_to_compare(files: Sequence[AnnotationFile], mask: str | None) -> NothingToCompareError:
+    """Return the error for files without annotations to compare, read as masks or not."""
     n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
-    command = f"bboxqa validate {typed_paths([file.source.name for file in files[:_SHOWN]])}"
+    typed = [*(file.source.name for file in files[:_SHOWN]), *(("--mask", mask) if mask else ())]
+    command = f"bboxqa validate {typed_paths(typed)}"
     what, advice = "annotations", f"For a possible cause: {command}"
     if n_apart:
         what, command = "annotations that have a box", ""
