@@ -310,8 +310,11 @@ def headline(parts: Sequence[Values], settings: Values) -> tuple[str, ...]:
         return "failed", f"Not accepted: {failures[0]}", *failures[1:]
     if gates:
         said = (f"{name} is at least {least:g}" for name, least in gates.items())
-        chance = [f"But agreement {_by_chance(part)}" for part in parts[:1] if is_by_chance(part)]
-        return "passed", f"Accepted: {' and '.join(said)}", *chance
+        accepted = f"Accepted: {' and '.join(said)}"
+        if is_by_chance(parts[0]):
+            chance = _level(parts[0], settings["similarity"])
+            return "passed", accepted, f"But {chance[:1].lower()}{chance[1:]}"
+        return "passed", accepted
     where = f"Threshold {parts[0]['iou_threshold']:g}: " if parts[1:] else ""
     return "open", f"{where}{_level(parts[0], settings['similarity'])}"
 
@@ -322,32 +325,22 @@ def is_by_chance(part: Values) -> bool:
     return above is not None and (bounds[0] if bounds else above) <= 0
 
 
-def _by_chance(part: Values) -> str:
-    """Return how existence compares with chance."""
-    f1, chance = (number(part["existence"][name]) for name in ("f1", "chance"))
-    return (
-        f"cannot be told from chance: existence (F1) is {f1}, and {chance} with the annotations "
-        "of other images"
-    )
+def weakest(part: Values, similarity: str) -> tuple[str, dict[str, float]]:
+    """Return which of existence, class and place decides the verdict, and those that are known.
 
-
-def _judged(part: Values, similarity: str) -> dict[str, float]:
-    """Return which of existence, class and place are known."""
+    The first is "" if all are good.
+    """
     existence, named = part["existence"], part["class"]
     # With one category, all give the same.
     share = None if named["share"] == 1 else named["share"]
-    figures = {
+    every = {
         "existence": existence["f1"],
         "class": share if named["alpha"] is None else named["alpha"],
         "place": None if similarity in _NO_IOU else part["place"]["mean_iou"],
     }
-    return {name: value for name, value in figures.items() if value is not None}
-
-
-def weakest(part: Values, similarity: str) -> str:
-    """Return which of existence, class and place decides the verdict; "" if all are good."""
-    figures = _judged(part, similarity)
-    levels = {name: _n_below(name, value) for name, value in figures.items()}
+    figures = {name: value for name, value in every.items() if value is not None}
+    # 0 for good, 1 for moderate and 2 for poor.
+    levels = {name: sum(value < bound for bound in LEVELS[name]) for name, value in figures.items()}
     lowest = max(levels.values(), default=0)
     # Which figure is farthest below the next level.
     below = {
@@ -355,19 +348,18 @@ def weakest(part: Values, similarity: str) -> str:
         for name, value in figures.items()
         if lowest and levels[name] == lowest
     }
-    return min(below, key=below.__getitem__, default="")
-
-
-def _n_below(name: str, value: float) -> int:
-    """Return 0 for a good figure, 1 for a moderate and 2 for a poor one."""
-    return sum(value < bound for bound in LEVELS[name])
+    return min(below, key=below.__getitem__, default=""), figures
 
 
 def _level(part: Values, similarity: str) -> str:
     """Return the level of agreement in words, for results without gates."""
     if is_by_chance(part):
-        return f"Agreement {_by_chance(part)}"
-    figures = _judged(part, similarity)
+        f1, chance = (number(part["existence"][name]) for name in ("f1", "chance"))
+        return (
+            f"Agreement cannot be told from chance: existence (F1) is {f1}, and {chance} with the "
+            "annotations of other images"
+        )
+    least, figures = weakest(part, similarity)
     if not figures:
         people = part["reference"]["annotators"] if "reference" in part else ()
         found = [(each["f1"]["value"], each["name"]) for each in people]
@@ -375,13 +367,13 @@ def _level(part: Values, similarity: str) -> str:
         if not known:
             return "There is nothing to compare"
         return f"F1 of {min(known)[1]} with the reference is {number(min(known)[0])}"
-    if not (least := weakest(part, similarity)):
+    if not least:
         if weak := [*_weak_categories(part)]:
             return f"Agreement is good, but not of {first_few(weak, _MOST_CATEGORIES)}"
         bounds = joined([f"{name} from {number(LEVELS[name][0])}" for name in figures])
         reasons = joined([_BECAUSE[name][0] for name in figures])
         return f"Agreement is good, because annotators {reasons} ({bounds})"
-    level = _n_below(least, figures[least])
+    level = sum(figures[least] < bound for bound in LEVELS[least])
     bound = LEVELS[least][level - 1]
     better = f"{_LEVEL_NAMES[level - 1]} from {number(bound)}"
     what = f"{_LEVEL_NAMES[level]}, because annotators {_BECAUSE[least][level]}"

@@ -57,6 +57,8 @@ _STRANGE, _STRANGE_MISSES = 0.2, 0.5
 # Standard errors that extras must differ by from those that the misses of others explain.
 _FAR = 3.0
 _two_digits = "{:.2f}".format
+# The end of a sentence on what differs between two annotators.
+_UNKNOWN = ", unknown who is right"
 # Smaller gains would be shown as 0.00.
 _LEAST_SHOWN_GAIN = 0.005
 _MOST_PAIRS = 2
@@ -247,7 +249,7 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     column = "f1_gain" if isnan(of.part.alpha) else "alpha_gain"
     gain, share = bounds(table, column), bounds(table, "share_any")
     drawn = shape_word(of.matched.compared)
-    unknown = _unknown(of) if of.part.reference is None else ""
+    unknown = _UNKNOWN if len(of.names) == 2 and of.part.reference is None else ""
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
@@ -270,11 +272,6 @@ def _twice(of: Diagnosed) -> str:
     return joined([f"{row['annotator']} ({row['n_objects']:,})" for row in own])
 
 
-def _unknown(of: Diagnosed) -> str:
-    """Return the end of a sentence on what differs between two annotators."""
-    return ", unknown who is right" if len(of.names) == 2 else ""
-
-
 def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     """Yield the categories whose confusion costs most; if `named`, by whom above all.
 
@@ -293,7 +290,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     significant = np.where(gain.low > 0, gain.value, 0)
     order = np.lexsort([-table["n"][frequent], -significant[frequent]])
     n_objects = max(int(of.table("decomposition")["n_objects"].sum()), 1)
-    unknown = _unknown(of)
+    unknown = _UNKNOWN if len(of.names) == 2 else ""
     for place in frequent[order][:_MOST_PAIRS].tolist():
         n, both = int(table["n"][place]), (table["first"][place], table["second"][place])
         who: list[str] = []

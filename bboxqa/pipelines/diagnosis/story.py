@@ -120,22 +120,18 @@ def story_of(of: Diagnosed) -> list[Line]:
     return [*first, *lines, *last]
 
 
-def _gain(of: Diagnosed, finding: Finding) -> float:
-    """Return what agreement would gain without a finding; 0 if unknown."""
-    if finding.gain or finding.cause is None or not finding.owner:
-        return finding.gain[0] if finding.gain else 0.0
-    table = of.table("decomposition_by_annotator")
-    own = (table["annotator"] == finding.owner) & (table["kind"] == KINDS[finding.cause])
-    gains = table["f1_gain" if isnan(of.part.alpha) else "alpha_gain"][own]
-    return float(gains[0]) if len(gains) else 0.0
-
-
 def _ordered(of: Diagnosed, found: Sequence[Finding]) -> list[Finding]:
     """Return findings by weight, what is harmless last.
 
     What gains more than another finding has at least its weight, and comes first.
     """
-    gains, order = [_gain(of, each) for each in found], []
+    gains, order = [each.gain[0] if each.gain else 0.0 for each in found], []
+    for place, finding in enumerate(found):
+        if finding.owner and finding.cause is not None and not finding.gain:
+            table = of.table("decomposition_by_annotator")
+            own = (table["annotator"] == finding.owner) & (table["kind"] == KINDS[finding.cause])
+            gain = table["f1_gain" if isnan(of.part.alpha) else "alpha_gain"][own]
+            gains[place] = float(gain.sum())
     for finding, gain in zip(found, gains, strict=True):
         less = [each.weight for each, other in zip(found, gains, strict=True) if 0 < other <= gain]
         order.append((not finding.weight, -max(less, default=finding.weight), -gain))
@@ -303,7 +299,7 @@ def _story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
     order = np.argsort(-gain, kind="stable")
     costly = [str(kind) for kind in table["kind"][order] if kind in ADVICE]
     # What decides the verdict may cost less alpha than something else.
-    least = weakest(figures_at(of.part), result.settings.similarity)
+    least, _ = weakest(figures_at(of.part), result.settings.similarity)
     own = [each for each in costly if each in _LOWERS.get(least, ())][:1]
     kinds = dict.fromkeys([*costly[: int(gain.max() >= _LEAST_GAIN)], *own])
     advice = []
