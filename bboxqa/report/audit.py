@@ -79,18 +79,20 @@ def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iter
     yield f"{names}: {labels}{against} in {count(len(result.labels.image_names), 'image')}"
     yield f"{title(result)} (score {WORTH} or more), by {result.basis}"
     rows = [["kind", "look", "of", "", ""]]
-    for kind, worth, n, share in result.kinds.rows():
+    for kind, worth, n, share in result.kinds.take(np.flatnonzero(result.kinds["n"])).rows():
         right = "" if share is None else f"the team labels {100 * share:.0f} % of such predictions"
         rows.append([kind, f"{worth:,}", f"{n:,}", KINDS[kind], right])
-    yield from (f" {line}" for line in table_lines(rows, left=(0, 3, 4)))
+    yield from (f" {line}" for line in table_lines(rows, left=(0, 3, 4)) if rows[1:])
     words = (
         [each["image"], each["kind"], each["category"] or each["suggested"], f"{each['score']:.2f}"]
         for each in result.suspects.head(_NAMED).records()
     )
-    if first := ", ".join(one_line(" ".join(filter(None, each))) for each in words):
-        yield f"First: {first}"
-    for image, n, _ in result.images.head(1).rows():
-        yield f"Worst image: {one_line(image)}, {count(n, 'place')} worth a look"
+    first = ", ".join(one_line(" ".join(filter(None, each))) for each in words)
+    worst = [
+        f"; worst image: {one_line(image)}, {count(n, 'place')}"
+        for image, n, _ in result.images.head(1).rows()
+    ]
+    yield from [f"First: {first}{''.join(worst)}"] * bool(first)
     yield from (f" Note: {note}" for note in result.notes)
     if next_step:
         yield f"Next: {next_step}"
