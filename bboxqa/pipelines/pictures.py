@@ -15,11 +15,9 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import ByteArray, FrozenArrays, Progress
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.file_names import IMAGE_SUFFIXES
 from bboxqa.core.files import digest_of, write_atomically
 from bboxqa.core.image_opening import MOST_PIXELS, MOST_WHOLE, SIDEWAYS, opened, reason_of, turn_of
 from bboxqa.core.text import as_written, count, quoted
-from bboxqa.formats.member import is_picture
 from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
 from bboxqa.model.annotations import NO_CHOICES, Choices, Source
 from bboxqa.model.findings import FoundReport
@@ -181,10 +179,6 @@ def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Pat
     for number, name in enumerate(names):
         if places[number].state != ImageState.FOUND:
             spelled = [as_written(name), normalize("NFC", name), normalize("NFD", name)]
-            if not is_picture(name):
-                spelled += [
-                    spelled[0] + end for each in IMAGE_SUFFIXES for end in (each, each.upper())
-                ]
             found = [each for each in search.find(spelled) if each.state == ImageState.FOUND]
             if len({each.file.lower() for each in found}) == 1:
                 places[number] = found[0]

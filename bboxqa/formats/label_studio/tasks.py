@@ -86,11 +86,11 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
     ['a.jpg?page=1', 'a.jpg?page=2']
     """
     names = {address: short_path(address) for address in dict.fromkeys(addresses)}
-    for query in (False, True):
-        known = Counter(names.values())
-        twice = [address for address, name in names.items() if known[name] > 1]
-        names |= {address: _path(address, query=query) for address in twice}
-    return names
+    known = Counter(names.values())
+    return {
+        address: _path(address, query=True) if known[name] > 1 else name
+        for address, name in names.items()
+    }
 
 
 def short_path(address: str) -> str:

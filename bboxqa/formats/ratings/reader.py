@@ -163,7 +163,6 @@ def read_ratings(
     extra = {"by": by, "cluster": cluster, "n_options": n_options}
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
-    _refuse_results(table)
     if of_units := is_unit_table(table.header, value):
         layout, columns = "long", _unit_columns(table, columns)
     layout = layout or _layout_of(table, columns)
@@ -180,21 +179,6 @@ def read_ratings(
     return tasks
 
 
-def _refuse_results(table: Table) -> None:
-    known = {*table.header}
-    if len(known & _OF_RESULTS) > 1 or any({f"{e}_low", f"{e}_high"} <= known for e in known):
-        raise DatasetError(
-            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
-            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
-        )
-
-
-# Columns of tables of results, which hold no ratings.
-_OF_RESULTS = {
-    "alpha", "alpha_gain", "alpha_before", "alpha_without", "gain", "standard_error", "miss_rate",
-    "n_annotations", "n_before", "n_expected", "n_objects", "n_pairs", "n_reference", "n_twice",
-    "n_units", "offset_px", "id_before", "category_before", "between",
-}  # fmt: skip
 _OF_UNITS = {"image", "unit", "annotator", "annotation", "category", "state"}
 _UNITS_NOTE = (
     "a table of units of bboxqa agree: a missed object has the value (missing), and intervals draw "
