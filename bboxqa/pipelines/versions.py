@@ -115,8 +115,7 @@ def names_of(before: Dataset, after: Dataset) -> Names:
 # What annotations without an id are found by: a line, a JSON pointer, or a frame of a track, whose
 # number is its position in the file.
 _PLACE = re.compile(r"(?s).*(:\d+|#/.*)|/.*|track .*, frame \d+")
-# Ids are trusted if at least this share of the annotations with equal ids overlap, and of those
-# that are equal in both versions have equal ids.
+# Ids are trusted if at least this share of the annotations with equal ids overlap.
 _STABLE = 0.9
 
 Pairs = tuple[IndexArray, IndexArray]
@@ -150,7 +149,7 @@ def match_versions(
 
     The same are, in this order: equal annotations, those with the same id that overlap, and those
     that the matcher joins at the lowest threshold. Ids are used if the files give them, and nearly
-    all annotations that are equal or overlap keep them.
+    all annotations with the same id overlap.
     """
     if settings.sigmas == ESTIMATED and shapes_of(settings.similarity) == "keypoints":
         raise ConfigError(
@@ -164,7 +163,7 @@ def match_versions(
     codes, unused = _id_codes(before, after)
     by_id: Pairs = (np.zeros(0, np.int64),) * 2
     if codes is not None:
-        by_id = _pairs_by_id(of, codes[order], content, edges)
+        by_id = _pairs_by_id(of, codes[order], edges)
         unused = "" if len(by_id[0]) else "ids changed"
     first, second = (edges[side] for side in by_id)
     is_open = np.ones(len(of), np.bool_)
@@ -272,25 +271,16 @@ def _pairs_of_equal(codes: IndexArray, side: IntArray, kept: BoolArray | None = 
     return some[first], some[first + np.repeat(n_before, n_pairs)]
 
 
-def _pairs_by_id(
-    of: Annotations, codes: IndexArray, content: IndexArray, edges: FloatArray
-) -> Pairs:
+def _pairs_by_id(of: Annotations, codes: IndexArray, edges: FloatArray) -> Pairs:
     """Return the pairs with an id that each version has once in the image, unless ids changed."""
-    n_codes = int(codes.max()) + 1
-    cells = of.image.astype(np.int64) * n_codes + codes
+    cells = of.image.astype(np.int64) * (int(codes.max()) + 1) + codes
     _, cell, n = np.unique(cells, return_inverse=True, return_counts=True)
     left, right = _pairs_of_equal(cell, of.annotator)
     once = n[cell[left]] == 2
     left, right = left[once], right[once]
     overlapping = overlap(edges[left], edges[right]) > 0
     overlapping |= (edges[left] == edges[right]).all(1)
-    # An id that the other version does not have tells nothing.
-    old, new = _pairs_of_equal(content, of.annotator)
-    in_use = [np.bincount(codes[of.annotator == side], minlength=n_codes) > 0 for side in (0, 1)]
-    n_other = ((in_use[1][codes[old]] | in_use[0][codes[new]]) & (codes[old] != codes[new])).sum()
-    n_equal = (content[left] == content[right]).sum()
     is_stable = overlapping.sum() >= _STABLE * len(overlapping)
-    is_stable &= n_equal >= _STABLE * (n_equal + n_other)
     return (left, right) if is_stable else (left[:0], right[:0])
 
 
