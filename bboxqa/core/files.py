@@ -157,12 +157,9 @@ def write_atomically(
         raise OutputError(f"{path}: cannot be written: is a link that leads to itself") from None
     if path.exists() and not path.is_file():
         # A pipe or a device must not be replaced by a file.
-        try:
-            with path.open("wb") as stream:
-                PLACED.append(path)
-                stream.write(data)
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+        with writing(path), path.open("wb") as stream:
+            PLACED.append(path)
+            stream.write(data)
         return
     # A plain open, unlike `tempfile`, gives the file the permissions of the user's umask.
     temporary = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
@@ -188,6 +185,15 @@ def write_atomically(
             temporary.unlink()
         if not isinstance(error, OSError):
             raise
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise OutputError, which names a path, where a block cannot write it."""
+    try:
+        yield
+    except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import IndexArray, Progress, distinct, distinct_rows, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
-from bboxqa.core.files import filled_folder
+from bboxqa.core.files import filled_folder, writing
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics import audit as places
 from bboxqa.diagnostics.audit import MISSING, SPURIOUS, Votes
@@ -148,7 +148,7 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> lis
     groups = [name.rpartition("/")[0] for name in names]
     groups = groups if len({*groups}) >= folds else names
     own = (np.unique(groups, return_inverse=True)[1] % folds).tolist()
-    with filled_folder(folder) as scratch:
+    with writing(folder), filled_folder(folder) as scratch:
         for fold, part in product(range(folds), ("train", "test")):
             listed = [f"{name}\n" for name, of in zip(names, own, strict=True)
                       if (of == fold) == (part == "test")]  # fmt: skip

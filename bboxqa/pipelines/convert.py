@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import AnyPath, Files, Progress
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
-from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically
+from bboxqa.core.files import filled_folder, refuse_replacing, write_atomically, writing
 from bboxqa.core.pseudonyms import check_key, hider, pseudonyms_of
 from bboxqa.core.text import clean, count
 from bboxqa.formats.choices import given
@@ -347,13 +347,10 @@ def _write(path: Path, to_format: Writer, files: Iterator[Written]) -> int:
         write_atomically(path, every[0].data)
         return 1
     n_files = 0
-    try:
-        with filled_folder(path, last=_UNFINISHED) as folder:
-            for each in files:
-                place = folder.joinpath(*each.parts)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_bytes(each.data)
-                n_files += 1
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+    with writing(path), filled_folder(path, last=_UNFINISHED) as folder:
+        for each in files:
+            place = folder.joinpath(*each.parts)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(each.data)
+            n_files += 1
     return n_files

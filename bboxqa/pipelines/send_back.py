@@ -12,7 +12,7 @@ import numpy as np
 from bboxqa.core.arrays import AnyPath, FloatArray
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import normalised_name
-from bboxqa.core.files import filled_folder
+from bboxqa.core.files import filled_folder, writing
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, first_few, in_natural_order
 from bboxqa.formats.choices import choices_of
@@ -121,32 +121,29 @@ def send(
              for name, (path,) in paths.items()}  # fmt: skip
     sent: dict[ReviewItem, ReviewObject] = {}
     losses: dict[str, None] = {}
-    try:
-        with filled_folder(folder, last=SENT_LISTS[0]) as scratch:
-            for person in people:
-                own = [each for each in items if each.object.annotator == person]
-                target = scratch / names[person]
-                # The name of a folder is that of its annotator.
-                named = None if is_folder else person
-                losses |= dict.fromkeys(_write(document, own, named, target, to, choices))
-                try:
-                    sent |= _as_read(own, document, target, choices)
-                except DatasetError:
-                    problem = f"--to {to} holds no object that is sent; try --to cvat"
-                    raise OutputError(problem) from None
-            objects = tuple(sent.get(each, each.object) for each in items)
-            listed = SentList(
-                to=to,
-                files=names,
-                settings=AgreeSettings(**{name: getattr(settings, name) for name in _READ}),
-                rotated=reading.rotated,
-                objects=objects,
-            )
-            texts = json_text(msgspec.to_builtins(listed)), "".join(_rows(objects))
-            for name, text in zip(SENT_LISTS, texts, strict=True):
-                (scratch / name).write_text(text, "utf-8")
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    with writing(folder), filled_folder(folder, last=SENT_LISTS[0]) as scratch:
+        for person in people:
+            own = [each for each in items if each.object.annotator == person]
+            target = scratch / names[person]
+            # The name of a folder is that of its annotator.
+            named = None if is_folder else person
+            losses |= dict.fromkeys(_write(document, own, named, target, to, choices))
+            try:
+                sent |= _as_read(own, document, target, choices)
+            except DatasetError:
+                problem = f"--to {to} holds no object that is sent; try --to cvat"
+                raise OutputError(problem) from None
+        objects = tuple(sent.get(each, each.object) for each in items)
+        listed = SentList(
+            to=to,
+            files=names,
+            settings=AgreeSettings(**{name: getattr(settings, name) for name in _READ}),
+            rotated=reading.rotated,
+            objects=objects,
+        )
+        texts = json_text(msgspec.to_builtins(listed)), "".join(_rows(objects))
+        for name, text in zip(SENT_LISTS, texts, strict=True):
+            (scratch / name).write_text(text, "utf-8")
     n = sum(each.proposed for each in objects)
     open_ = f"{count(n, 'proposed box', 'proposed boxes')} among them: delete what is no object"
     return [

@@ -12,7 +12,7 @@ import numpy as np
 
 from bboxqa.core.arrays import AnyPath, BoolArray, Files, FrozenArrays, IndexArray
 from bboxqa.core.errors import ConfigError, OutputError
-from bboxqa.core.files import filled_folder
+from bboxqa.core.files import filled_folder, writing
 from bboxqa.core.json_values import json_bytes
 from bboxqa.core.text import unknown_name
 from bboxqa.core.version import __version__
@@ -88,12 +88,9 @@ class Simulation(FrozenArrays, frozen=True, eq=False):
         for each in (path, target):
             if each.exists() and not force:
                 raise OutputError(f"{each}: already exists; name another file, or give --force")
-        try:
-            with filled_folder(path.parent) as folder:
-                (folder / path.name).write_bytes(json_bytes(self.document()))
-                (folder / target.name).write_bytes(json_bytes(self.truth()))
-        except OSError as error:
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+        with writing(path), filled_folder(path.parent) as folder:
+            (folder / path.name).write_bytes(json_bytes(self.document()))
+            (folder / target.name).write_bytes(json_bytes(self.truth()))
         return path, target
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import filled_folder
+from bboxqa.core.files import filled_folder, writing
 from bboxqa.core.text import count, one_line
 from bboxqa.core.version import __version__
 from bboxqa.report.chart import Chart, chart_svg
@@ -288,14 +288,11 @@ def _is_page(path: Path) -> bool:
 def page_folder(folder: Path) -> Iterator[Path]:
     """Yield a hidden folder with style and script, to fill with pages."""
     target = folder.resolve()
-    try:
-        with filled_folder(target, last=INDEX) as scratch:
-            for name in ASSETS:
-                (scratch / name).write_text(asset(name), "utf-8")
-            yield scratch
-            check_page_folder(target, force=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+    with writing(folder), filled_folder(target, last=INDEX) as scratch:
+        for name in ASSETS:
+            (scratch / name).write_text(asset(name), "utf-8")
+        yield scratch
+        check_page_folder(target, force=True)
 
 
 def encoded(page: str) -> bytes:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import digest_of, filled_folder, refuse_replacing
+from bboxqa.core.files import digest_of, filled_folder, refuse_replacing, writing
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import guarded, one_line
 from bboxqa.model.annotations import Choices, Source, as_options
@@ -40,10 +40,8 @@ def check_folder(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{folder}: is not empty; name another folder, or add --force")
     # A missing folder is created only when there is something to write.
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    try:
+    with writing(folder):
         Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=nearest)).rmdir()
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
 def documents_of(
@@ -105,7 +103,7 @@ def write_tables(
     names = [*(f"{name}.csv" for name in tables), *(f"{name}.json" for name in documents)]
     earlier = [folder / name for name in _earlier_files(folder) if name not in names]
     refuse_replacing((*(folder / name for name in names), *earlier), kept)
-    try:
+    with writing(folder):
         with filled_folder(folder) as scratch:
             for name, table in tables.items():
                 _csv(scratch / f"{name}.csv", table, raw_csv)
@@ -122,8 +120,6 @@ def write_tables(
             written = [folder / file.name for file in sorted(scratch.iterdir())]
         for file in earlier:
             file.unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
     return written
 
 
