@@ -44,19 +44,21 @@ def report(
     the categories, and the images that cost most agreement with the boxes of each annotator.
     """  # noqa: D301 - click reads the sign
     from bboxqa.core.file_names import folder_problem
-    from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.pictures import write_saved
     from bboxqa.report.pages import PageTarget
 
+    if pseudonyms is not None:
+        raise click.UsageError(
+            "names are in the sentences of a saved result: measure again with bboxqa agree FILE "
+            "--pseudonyms KEY --report PAGE"
+        )
     path = run / ("report" if split else "report.html") if out is None else out
     target = PageTarget(path, images, split, top)
     console.refuse_inputs([path], [*run.glob("*.json"), *run.glob("*.csv")], images)
     if out is not None or not folder_problem(run):
         target.check(force=force)
-    if pseudonyms is not None:
-        check_key(pseudonyms, (run, path))
     with console.tracking() as progress:
-        notes = write_saved(run, target, progress, pseudonyms)
+        notes = write_saved(run, target, progress)
     console.show_notes(notes)
     click.echo(f"Written: {target.page}")
     return 0

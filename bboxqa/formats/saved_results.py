@@ -1,6 +1,6 @@
 """Reading results of `agree` from the folder to which they were saved."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import folder_problem
-from bboxqa.core.pseudonyms import hider, is_telling, people_among, pseudonyms_of
 from bboxqa.formats.source import read_whole
 from bboxqa.model.annotations import Source
 
@@ -19,8 +18,6 @@ _IN_DETAILS = ("diagnosis", "worst_images")
 _NAME_IT = "Name the folder that `bboxqa agree … --out FOLDER` wrote"
 _AGAIN = "make the result again with `bboxqa agree … --out FOLDER`."
 _DIGITS = 16
-# Longer names are shortened inside sentences.
-_LONGEST = 100
 
 
 def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
@@ -52,7 +49,11 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
 
 def _check_outputs(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Refuse files that differ from the files written with the manifest."""
-    expected = {each.name: each.blake2b or "" for each in _sources(manifest, "outputs")}
+    outputs: list[Source] = []
+    # None if the list was edited.
+    with suppress(msgspec.ValidationError):
+        outputs = msgspec.convert(manifest.get("outputs", ()), list[Source])
+    expected = {each.name: each.blake2b or "" for each in outputs}
     problems = []
     for name in sorted(expected.keys() | {"summary.json", "details.json"}):
         path = folder / name
@@ -66,46 +67,3 @@ def _check_outputs(folder: Path, manifest: Mapping[str, Any]) -> None:
     if problems:
         hint = f"Files were edited, or come from different runs: restore them, or {_AGAIN}"
         raise DatasetError(problems, hint)
-
-
-def _sources(manifest: Mapping[str, Any], key: str) -> list[Source]:
-    """Return the files in a list of a manifest; none if the list was edited."""
-    with suppress(msgspec.ValidationError):
-        return msgspec.convert(manifest.get(key, ()), list[Source])
-    return []
-
-
-def pseudonymous_documents(
-    documents: Mapping[str, Mapping[str, Any]], key: Path
-) -> dict[str, dict[str, Any]]:
-    """Return the documents of a result with annotator names replaced by pseudonyms.
-
-    Names that are pseudonyms in the key stay, as the result was made with this key. So do those of
-    splits and models, and words for nobody. Raises ConfigError if a name may be an ordinary word
-    or number in sentences.
-    """
-    known = {*pseudonyms_of(key, ()).values()}
-    inputs = _sources(documents["manifest"], "inputs")
-    models = {each.annotator for each in inputs if each.role == "predictions"}
-    names = {*people_among({*_annotators(documents)})} - models - known
-    unclear = sorted(name for name in names if not is_telling(name) or len(name) > _LONGEST)
-    if unclear:
-        raise ConfigError(
-            f"the annotator {unclear[0]!r} cannot be distinguished from other words in the "
-            "sentences of a saved result; measure again: bboxqa agree FILE --pseudonyms KEY --out "
-            "FOLDER"
-        )
-    given = pseudonyms_of(key, names)
-    found: dict[str, dict[str, Any]] = hider({each: given[each] for each in names})(documents)
-    return found
-
-
-def _annotators(documents: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the names of annotators in the documents of a result."""
-    for threshold in documents["summary"]["thresholds"]:
-        for pair in threshold.get("pairs", ()):
-            yield from (pair["annotator_1"], pair["annotator_2"])
-    for each in documents.get("diagnosis", {}).get("annotators", ()):
-        yield each["name"]
-    for image in documents.get("worst_images", {}).get("images", ()):
-        yield from (shape["annotator"] for shape in image["shapes"])

@@ -18,7 +18,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import digest_of, write_atomically
 from bboxqa.core.image_opening import MOST_PIXELS, MOST_WHOLE, SIDEWAYS, opened, reason_of, turn_of
 from bboxqa.core.text import as_written, count, quoted
-from bboxqa.formats.saved_results import pseudonymous_documents, read_saved
+from bboxqa.formats.saved_results import read_saved
 from bboxqa.model.annotations import NO_CHOICES, Choices, Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
@@ -211,14 +211,9 @@ def sizes_of(images: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
 
 
 def write_saved(
-    folder: Path,
-    target: PageTarget,
-    progress: Progress | None = None,
-    pseudonyms: Path | None = None,
+    folder: Path, target: PageTarget, progress: Progress | None = None
 ) -> tuple[str, ...]:
     """Write the page of a result that ``bboxqa agree --out`` saved to a folder.
-
-    With a key of pseudonyms, these replace names.
 
     Returns notes, as `write_result` does. Raises DatasetError if the folder holds no such result,
     or there is no folder of images, and OutputError if the page cannot be written.
@@ -226,8 +221,6 @@ def write_saved(
     from jinja2 import UndefinedError
 
     documents = read_saved(folder)
-    if pseudonyms is not None:
-        documents = pseudonymous_documents(documents, pseudonyms)
     try:
         return write_result(documents, target, progress)
     except (LookupError, TypeError, ValueError, AttributeError, UndefinedError) as error:
