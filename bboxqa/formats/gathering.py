@@ -28,6 +28,7 @@ from bboxqa.formats.records import (
     id_number,
     whole_number,
 )
+from bboxqa.formats.translation.shapes import mapping
 from bboxqa.formats.writing.content import Content, completed, image_name, joints_named
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.model.annotations import Dataset
@@ -179,7 +180,7 @@ class _Joined:
         own = (each["name"] for each in records["categories"])
         renamed = dict(zip(own, names.values(), strict=True))
         for record in records.get("apart", ()):
-            given = record.get("annotator") or _inside(record).get("annotator")
+            given = record.get("annotator") or mapping(record.get("attributes")).get("annotator")
             author = (of_all or (annotator_name(given) if given else "")) if people else ""
             if "points" not in record or (people and author not in people):
                 self._apart.append(({"shape": record["shape"]}, ""))
@@ -259,18 +260,12 @@ def _annotation(record: Record, own: int, bbox: list[float], author: str) -> Rec
     for key in ANNOTATOR_KEYS if author else ("annotator",):
         if key in whole and annotator_name(whole[key]) == named:
             del whole[key]
-    inside = _inside(whole)
+    inside = mapping(whole.get("attributes"))
     if author and "annotator" in inside and annotator_name(inside["annotator"]) == author:
         whole["attributes"] = {key: each for key, each in inside.items() if key != "annotator"}
         if not whole["attributes"]:
             del whole["attributes"]
     return whole | ({"annotator": author} if author else {})
-
-
-def _inside(record: Record) -> Record:
-    """Return the attributes of a record."""
-    found = record.get("attributes")
-    return found if isinstance(found, dict) else {}
 
 
 def _turned(file: AnnotationFile, row: int, record: Record) -> Record:
@@ -286,7 +281,7 @@ def _turned(file: AnnotationFile, row: int, record: Record) -> Record:
     return {
         "bbox": [left, top, right - left, bottom - top],
         "segmentation": [points.ravel().tolist()],
-        "attributes": {**_inside(record), "rotation": float(box[0, 4])},
+        "attributes": {**mapping(record.get("attributes")), "rotation": float(box[0, 4])},
     }
 
 
@@ -303,7 +298,7 @@ def _without_people(records: Record, pseudonyms: Mapping[str, str]) -> Record:
     for own, each in zip(records["images"], found["images"], strict=True):
         each["file_name"] = own.get("file_name")
     for each in found["annotations"]:
-        for holder in (each, _inside(each)):
+        for holder in (each, mapping(each.get("attributes"))):
             for key in holder.keys() & {*ANNOTATOR_KEYS}:
                 name = annotator_name(holder[key])
                 holder[key] = pseudonyms.get(name, name)

@@ -20,6 +20,7 @@ from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import UNNAMED, AnnotationFile, id_number, whole_number
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.source import no_such_file
 from bboxqa.formats.sources import files_read, list_files
 from bboxqa.formats.unreadable import SENT_LISTS
 from bboxqa.formats.writing.outlines import ROUNDED, Record, area_of
@@ -137,10 +138,8 @@ def accept(
         If the output exists, or cannot be written.
     """
     source, target = Path(reviewed), Path(out)
-    if missing := [
-        f"{each}: no such file" for each in (original, source) if not Path(each).exists()
-    ]:
-        raise DatasetError(missing)
+    if missing := [each for each in (Path(original), source) if not each.exists()]:
+        raise no_such_file(missing)
     place, listed = _sent_list([source, source.parent] if sent is None else [Path(sent)])
     refuse_replacing([target], files_read([original, source, place]))
     choices = completed(choices_of({"rotated": listed.rotated}), given())
