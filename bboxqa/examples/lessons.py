@@ -262,10 +262,6 @@ def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]
             if path.exists() and not force:
                 how = "name another folder with --out, or add --force"
                 raise OutputError(f"{path}: is another file; {how}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be made: {error.strerror or error}") from None
     for file in new:
         write_atomically(folder / file, contents[file])
     return [folder / file for file in new]

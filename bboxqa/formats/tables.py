@@ -290,10 +290,7 @@ def header_of(head: bytes) -> list[str]:
                 found |= dict.fromkeys(row if isinstance(row, dict) else ())
         is_results = is_list and {"image_id", "category_id"} <= {*found} <= _OF_RESULTS
         return [] if is_results else [*found]
-    try:
-        cells = next(csv.reader([first], delimiter=_delimiter_of(first)), [])
-    except csv.Error:
-        return []
+    cells = next(csv.reader([first], delimiter=_delimiter_of(first)), [])
     return [cell.strip() for cell in cells]
 
 

@@ -275,13 +275,10 @@ def _is_own(path: Path, folder: Path) -> bool:
 
 def _is_page(path: Path) -> bool:
     """Return whether a file is a page of bboxqa."""
-    try:
-        with path.open("rb") as file:
-            return _MARK in file.read(_HEAD)
-    except FileNotFoundError:
+    if not path.is_file():
         return False
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
+    with writing(path), path.open("rb") as file:
+        return _MARK in file.read(_HEAD)
 
 
 @contextmanager
