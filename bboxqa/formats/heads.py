@@ -4,6 +4,8 @@ A line of `_SIGNATURES` is all that a kind of file costs.
 """
 
 import codecs
+import csv
+import json
 import re
 from contextlib import suppress
 from functools import lru_cache
@@ -384,3 +386,42 @@ def is_names_head(name: str, head: bytes) -> bool:
     if is_yaml(name):
         return re.search(_NAMES_KEY, text) is not None
     return b"\0" not in text and bool(text)
+
+
+# The keys of results of COCO, or of a list of its annotations alone, which are no table.
+_OF_RESULTS = {
+    "id", "image_id", "category_id", "bbox", "segmentation", "keypoints", "num_keypoints", "area",
+    "iscrowd", "score",
+}  # fmt: skip
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+def delimiter_of(text: str) -> str:
+    """Return the most frequent delimiter of the first line."""
+    return max(",\t;", key=text.lstrip(" \r\n").partition("\n")[0].count)
+
+
+def header_of(head: bytes) -> list[str]:
+    r"""Return the column names at the beginning of a text; empty if it is not a table.
+
+    Examples
+    --------
+    >>> header_of(b"image;x\na.jpg;1\n"), header_of(b'{"image": "a.jpg", "x": 1}\n{"')
+    (['image', 'x'], ['image', 'x'])
+    """
+    # The last character may be cut off.
+    lines = as_utf8(head).decode("utf-8", "replace").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if first.lstrip()[:1] in ("[", "{"):
+        # Objects at the beginning, of which the last may be cut off.
+        text, found = "\n".join(lines).lstrip(), dict[str, None]()
+        is_list, decode = text[0] == "[", json.JSONDecoder().raw_decode
+        place = int(is_list)
+        with suppress(ValueError, RecursionError):
+            while (between := _BETWEEN.match(text, place)) is not None:
+                row, place = decode(text, between.end())
+                found |= dict.fromkeys(row if isinstance(row, dict) else ())
+        is_results = is_list and {"image_id", "category_id"} <= {*found} <= _OF_RESULTS
+        return [] if is_results else [*found]
+    cells = next(csv.reader([first], delimiter=delimiter_of(first)), [])
+    return [cell.strip() for cell in cells]

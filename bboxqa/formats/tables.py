@@ -3,9 +3,7 @@
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
 
@@ -15,7 +13,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
-from bboxqa.formats.heads import PARQUET, as_utf8
+from bboxqa.formats.heads import PARQUET, delimiter_of
 from bboxqa.formats.member import Member
 from bboxqa.formats.opening import decoded, parquet_errors
 from bboxqa.formats.translation.collector import BrokenTextError
@@ -29,12 +27,6 @@ _QUOTES = (
 _CHUNK = 4096
 _NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 _LINES = "Write one JSON object on each line."
-# The keys of results of COCO, or of a list of its annotations alone, which are no table.
-_OF_RESULTS = {
-    "id", "image_id", "category_id", "bbox", "segmentation", "keypoints", "num_keypoints", "area",
-    "iscrowd", "score",
-}  # fmt: skip
-_BETWEEN = re.compile(r"[\s,]*")
 
 
 class Rows(msgspec.Struct, frozen=True):
@@ -134,7 +126,7 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 
 def delimited(name: str, text: str) -> Table:
     """Return a table of cells, delimited by commas, tabs or semicolons."""
-    delimiter = _delimiter_of(text)
+    delimiter = delimiter_of(text)
     _, first = next(split_rows(name, text, delimiter), (0, []))
     header = tuple(cell.strip() for cell in first)
 
@@ -166,11 +158,6 @@ def split_rows(
     except csv.Error as error:
         problem = f"{name}: line {line + 1}: cannot be split into cells: {error}"
         raise BrokenTextError([problem], _QUOTES) from None
-
-
-def _delimiter_of(text: str) -> str:
-    """Return the most frequent delimiter of the first line."""
-    return max(",\t;", key=text.lstrip(" \r\n").partition("\n")[0].count)
 
 
 def _json_rows(name: str, text: str) -> Table:
@@ -266,32 +253,6 @@ def table_of(name: str, data: bytes) -> Table:
         return _parquet(name, io.BytesIO(data))
     text = decoded(name, data)
     return (_json_rows if text.lstrip()[:1] in ("{", "[") else delimited)(name, text)
-
-
-def header_of(head: bytes) -> list[str]:
-    r"""Return the column names at the beginning of a text; empty if it is not a table.
-
-    Examples
-    --------
-    >>> header_of(b"image;x\na.jpg;1\n"), header_of(b'{"image": "a.jpg", "x": 1}\n{"')
-    (['image', 'x'], ['image', 'x'])
-    """
-    # The last character may be cut off.
-    lines = as_utf8(head).decode("utf-8", "replace").splitlines()
-    first = next((line for line in lines if line.strip()), "")
-    if first.lstrip()[:1] in ("[", "{"):
-        # Objects at the beginning, of which the last may be cut off.
-        text, found = "\n".join(lines).lstrip(), dict[str, None]()
-        is_list, decode = text[0] == "[", json.JSONDecoder().raw_decode
-        place = int(is_list)
-        with suppress(ValueError, RecursionError):
-            while (between := _BETWEEN.match(text, place)) is not None:
-                row, place = decode(text, between.end())
-                found |= dict.fromkeys(row if isinstance(row, dict) else ())
-        is_results = is_list and {"image_id", "category_id"} <= {*found} <= _OF_RESULTS
-        return [] if is_results else [*found]
-    cells = next(csv.reader([first], delimiter=_delimiter_of(first)), [])
-    return [cell.strip() for cell in cells]
 
 
 def class_names(table: Table, column: str) -> list[str]:

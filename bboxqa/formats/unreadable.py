@@ -126,7 +126,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
 
 
 def _header_of(head: bytes) -> list[str]:
-    from bboxqa.formats.tables import header_of
+    from bboxqa.formats.heads import header_of
 
     return header_of(head)
 

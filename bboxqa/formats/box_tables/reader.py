@@ -24,19 +24,12 @@ from bboxqa.formats.box_tables.columns import (
     plain_name,
 )
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES
+from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES, header_of
 from bboxqa.formats.images import given_size
 from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import SourcePath, only_file
-from bboxqa.formats.tables import (
-    Table,
-    class_names,
-    delimited,
-    header_of,
-    refuse_repeated,
-    table_in,
-)
+from bboxqa.formats.tables import Table, class_names, delimited, refuse_repeated, table_in
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Boxes, Collector, Lines
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, angle_in, plain_text
