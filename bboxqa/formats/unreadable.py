@@ -21,6 +21,7 @@ from bboxqa.formats.heads import (
     absence_of,
     as_utf8,
     begins,
+    header_of,
     is_lines,
     is_yaml,
     kind_in,
@@ -115,7 +116,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
         return
     (what, advice), expected = WHAT[kind], "a table" if table else "COCO JSON"
     if kind in ("table", "Parquet") and not table:
-        names = [] if head.startswith(PARQUET) else _header_of(head)
+        names = [] if head.startswith(PARQUET) else header_of(head)
         what += f" with the columns {first_few(names, _MOST_COLUMNS, one_line)}" * bool(names)
         expected = "columns of images and boxes"
     is_measured = kind == "ELAN" or "bboxqa agree" in advice
@@ -123,12 +124,6 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
         [f"{path}: is {what}; expected {expected}"],
         SAVE_AS_CSV if table and not is_measured else advice,
     )
-
-
-def _header_of(head: bytes) -> list[str]:
-    from bboxqa.formats.heads import header_of
-
-    return header_of(head)
 
 
 def refuse_unread(path: Path) -> None:
@@ -152,7 +147,7 @@ def foreign_kind(path: Path) -> str | None:
     """
     head, suffix = SourcePath.at(path).head, path.suffix.lower()
     if suffix == ".json":
-        keys = {*_header_of(head)} if may_be_rows(plain_head(head)) else set()
+        keys = {*header_of(head)} if may_be_rows(plain_head(head)) else set()
         is_table = keys and not keys >= {"images", "annotations"}
         return kind_in("json", head) or ("table" if is_table else None)
     if suffix == ".txt":
@@ -163,7 +158,7 @@ def foreign_kind(path: Path) -> str | None:
     if (kind := kind_of(head)) is not None:
         return kind
     if is_lines(head) or (suffix in (".jsonl", ".ndjson") and not re.match(IS_COCO, head)):
-        return kind_in("json", head) or ("table" if _header_of(head) else None)
+        return kind_in("json", head) or ("table" if header_of(head) else None)
     is_cells = suffix in (".csv", ".tsv") and head.lstrip(_BLANK)[:1] not in (b"", b"[", b"{")
     return "table" if is_cells else "YAML" if head and is_yaml(path.name) else None
 
