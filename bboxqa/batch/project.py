@@ -104,7 +104,7 @@ def run_project(project: Project, settings: Settings, out: Path, key: str) -> Ro
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, BboxqaError) as error:
         note_failure(out, project.name, settings.shown(traceback.format_exc()))
-        row = failed_row(project, error)
+        row = failed_row(project, _line(error))
         row = replace(row, message=settings.shown(row.message))
     return row
 
@@ -169,7 +169,7 @@ def _run(project: Project, settings: Settings, folder: Path) -> tuple[Row, bool,
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
-def _line(error: BboxqaError) -> str:
+def _line(error: Exception) -> str:
     """Return the first problem of an error, and the number of others, or how to join images."""
     if not isinstance(error, DatasetError):
         return clean(str(error)).replace("\n", " ")
@@ -340,7 +340,7 @@ def run_packed(task: Task, settings: Settings, version: str) -> Packed:
             made = sorted(folder_of(Path(folder), project.name).glob("*"))
             return row, tuple((each.name, each.read_bytes()) for each in made)
     except (OSError, BboxqaError) as error:
-        return failed_row(project, error), ()
+        return failed_row(project, _line(error)), ()
 
 
 def write_packed(project: Project, packed: Packed, out: Path) -> Row:
