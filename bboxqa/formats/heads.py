@@ -342,7 +342,7 @@ IS_COCO = rb'(?s)\s*\{.*"(?:images|annotations|categories)"\s*:\s*\[\s*[{\]]'
 """The beginning of COCO JSON, for commands that read tables only."""
 _LISTS = rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)'
 _ANY_KEY = rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmentation|keypoints)"'
-_SOMETHING = rb"(?:\xef\xbb\xbf)?\s*[\[{]\s*[^\s\[\]{}]"
+_SOMETHING = rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*\{|[\[{])\s*[^\s\[\]{}]"
 
 
 def is_without_coco(text: bytes) -> bool:
@@ -353,8 +353,8 @@ def is_without_coco(text: bytes) -> bool:
 
     Examples
     --------
-    >>> is_without_coco(b'{"line": 1}'), is_without_coco(b'{"images": []}'), is_without_coco(b"{")
-    (True, False, False)
+    >>> [is_without_coco(each) for each in (b'[{"line": 1}', b'{"images": []}', b"[{", b"[")]
+    [True, False, False, False]
     """
     is_text = re.match(_SOMETHING, text) is not None and b"\0" not in text
     return is_text and not re.search(_ANY_KEY, text)
