@@ -246,7 +246,8 @@ class _Original:
         )  # fmt: skip
         data = read_for(path, listed.settings, reading)
         self.path, self._document, (self._file, self._who) = path, document, kept[0]
-        self.names_people = bool(self._who.key)
+        self.names_people = not (self._who.is_of_nobody or self._who.of_files)
+        self.people = self._who.names
         self._lists: Mapping[str, Any] = self._file.lists or {}
         self.records: list[Record] = self._lists["annotations"]
         size = zip(data.image_names, map(tuple, data.image_size.tolist()), strict=True)
@@ -268,38 +269,22 @@ class _Original:
                 self.said[row] = {"category": self.names[category], "bbox": box}
         every = (*(each["id"] for each in self.records), *(each.id for each in listed.objects))
         self._last_id = max(filter(None, map(whole_number, every)), default=0)
-        # A conversion may have numbered annotations anew: then boxes tell.
-        self._keeps_ids = False
-        n_by_boxes = len(self._authors(listed.objects))
         self._keeps_ids = True
-        self._keeps_ids = 2 * len(self._authors(listed.objects)) >= n_by_boxes
         self.edits: list[Edit] = []
         self.adds_proposed = False
         self.tally = Counter[str]()
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
 
-    def author_of(self, real: str, sent: Sequence[ReviewObject]) -> str | None:
-        """Return who an annotator is in the file; None if nobody in it is."""
-        if real in self._who.names:
-            return real
-        # Where files name nobody, or there are pseudonyms, ids and boxes tell.
-        votes = Counter(self._authors(sent))
-        if not votes and sent and all(each.proposed for each in sent):
-            return self._who.names[0]
-        best = [name for name, number in votes.items() if number == max(votes.values())]
-        return best[0] if len(best) == 1 else None
+    def has_any(self, author: str, sent: Sequence[ReviewObject]) -> bool:
+        """Return whether an annotator has any of the objects, by whose ids or boxes rows are found.
 
-    def _authors(self, sent: Sequence[ReviewObject]) -> list[str]:
-        """Return who has the objects that were sent; an object may be that of several."""
-        images: dict[str, list[tuple[str, list[int]]]] = {}
-        for (author, image), rows in self.rows.items():
-            images.setdefault(image, []).append((author, rows))
-        return [
-            author
-            for each in sent
-            for author, rows in images.get(each.image, ())
-            if each.id is not None and self.row_of(each, rows, each.bbox) is not None
-        ]
+        A conversion may have numbered the annotations of a person anew.
+        """
+        for self._keeps_ids in (True, False):
+            at = [(each, self.rows.get((author, each.image), ())) for each in sent]
+            if any(self.row_of(each, rows, each.bbox) is not None for each, rows in at):
+                return True
+        return False
 
     def row_of(self, sent: ReviewObject, rows: Sequence[int], now: Sequence[float]) -> int | None:
         """Return which row was sent, as it was or as it is now; None if none is."""
@@ -428,31 +413,32 @@ def _compared(
         objects = sent.setdefault(each.annotator, {}).setdefault(each.image, [])
         # What an annotator did not draw is only in the list.
         objects += [each] * (each.sent is not None)
-    changes: list[Accepted] = []
-    left, unknown, n_people = [], [], 0
+    authors = {person: names.get(person, person) for person, _ in works}
+    if not own.names_people:
+        authors = dict.fromkeys(authors, own.people[0])
+    if unknown := [each for each, author in authors.items() if author not in own.people]:
+        problems = [f"{own.path}: has no annotator {one_line(each)}" for each in unknown]
+        raise DatasetError(problems, "If annotators had pseudonyms when sent: --pseudonyms KEY")
+    if not own.names_people and len(authors) > 1:
+        raise DatasetError(
+            [f"{own.path}: names no annotator, while several reviewed what was sent"],
+            "Name what came back of its annotator, such as review/ann.xml",
+        )
+    changes, left = list[Accepted](), []
     for person, images in sent.items():
-        done = {image: works[person, image] for image in images if (person, image) in works}
-        every = [each for image in done for each in images[image]]
-        author = own.author_of(names.get(person, person), every)
-        if done and author is None and own.names_people:
-            unknown.append(f"{own.path}: has no annotator {one_line(person)}")
-        if done and author is None:
-            notes.append(f"{person} has nothing that was sent in {own.path}: left out")
-            continue
-        if len(done) < len(images):
-            left.append(f"{count(len(images) - len(done), 'image')} of {person}")
-        n_people += bool(done)
-        was = {image: [each.sent or {} for each in images[image]] for image in done}
-        by_id = all(keeps_ids(was[image], drawn) for image, drawn in done.items())
-        for image, drawn in done.items():
+        back = {image: works[person, image] for image in images if (person, image) in works}
+        if len(back) < len(images):
+            left.append(f"{count(len(images) - len(back), 'image')} of {person}")
+        drew = [each for image in back for each in images[image] if not each.proposed]
+        if drew and not own.has_any(authors[person], drew) and not own.names_people:
+            problem = f"{own.path}: has none of the objects that were sent"
+            raise DatasetError([problem], "Name the file of which objects were sent.")
+        was = {image: [each.sent or {} for each in images[image]] for image in back}
+        by_id = all(keeps_ids(was[image], drawn) for image, drawn in back.items())
+        for image, drawn in back.items():
             places = recognised(was[image], drawn, by_id=by_id)
-            for row, *said in _of_image(own, author or "", image, images[image], drawn, places):
+            for row, *said in _of_image(own, authors[person], image, images[image], drawn, places):
                 changes.append(Accepted(person, image, row, *said))
-    if unknown:
-        raise DatasetError(unknown, "If annotators had pseudonyms when sent: --pseudonyms KEY")
-    if not n_people:
-        problem = f"{own.path}: has none of the objects that were sent"
-        raise DatasetError([problem], "Name the file of which objects were sent.")
     if left:
         notes.append(f"not reviewed yet: {first_few(left, 5)}")
     return changes

@@ -252,11 +252,20 @@ def test_one_file_for_each_annotator(tmp_path):
     review = tmp_path / "review"
     run("agree", *paths, "--bootstrap", 0, "--send-back", review, "--to", "cvat")
     in_cvat(review / "bob.xml", lambda _image, box, label: ([45, *box[1:]], label))
-    found = bboxqa.accept(paths[1], review, tmp_path / "out.json")
-    assert [str(each) for each in found.changes] == [
-        "1.jpg: bob: annotation 1 moved from 40 10 20 20 to 45 10 20 20"
-    ]
-    assert any(note.startswith("ann has nothing that was sent in") for note in found.notes)
+    found = bboxqa.accept(paths[1], review / "bob.xml", tmp_path / "out.json")
+    moved = "moved from 40 10 20 20 to 45 10 20 20"
+    assert [str(each) for each in found.changes] == [f"1.jpg: bob: annotation 1 {moved}"]
+    with pytest.raises(
+        DatasetError, match=r"(?s)names no annotator, while.*such as review/ann.xml"
+    ):
+        bboxqa.accept(paths[1], review, tmp_path / "out.json")
+    with pytest.raises(DatasetError, match="has none of the objects that were sent"):
+        bboxqa.accept(paths[0], review / "bob.xml", tmp_path / "out.json")
+    # Together they have other ids, of which some are those of other people's objects.
+    whole = tmp_path / "all.json"
+    bboxqa.convert(paths, whole, to="coco", attribution="files")
+    found = bboxqa.accept(whole, review, tmp_path / "whole-new.json")
+    assert [str(each) for each in found.changes] == [f"1.jpg: bob: annotation 3 {moved}"]
 
 
 def test_files_of_tools_are_converted_to_accept_what_came_back(tmp_path):
