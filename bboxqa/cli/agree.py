@@ -198,13 +198,11 @@ def targets_of(
     report, images, split, out, folder, to, force, key = (given.pop(name, None) for name in names)
     paths = as_paths(source)
     inputs = [*paths, *others]
-    console.refuse_inputs([report], inputs, images)
+    console.refuse_inputs([report, folder], inputs, images, out)
     if out is not None:
         from bboxqa.report.result_files import check_folder
 
         check_folder(out, force=force)
-        if report is not None and report.absolute() in (out.absolute(), *out.absolute().parents):
-            raise click.UsageError(f"--report {report} is where --out {out} writes its files")
     if (folder is None) != (to is None):
         raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
     if folder is not None:

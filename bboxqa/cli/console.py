@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, permutations
 from pathlib import Path
 from signal import SIGINT
 from typing import TYPE_CHECKING, Any
@@ -164,15 +164,22 @@ def refuse_inputs(
     outputs: Iterable[Path | None],
     inputs: "Iterable[AnyPath | None]",
     images: Iterable[Path] | None = None,
+    kept: Path | None = None,
 ) -> None:
-    """Refuse to replace a file that is read, before anything is read.
+    """Refuse to replace a file that is read, or another output, before anything is read.
 
     `inputs` are files, folders of annotations, or None; `images` are folders of images. The file of
-    --image-size is an input as well.
+    --image-size is an input as well. An output may lie in another one only if that is the folder
+    `kept`, which is not replaced as a whole.
     """
     from bboxqa.core.files import refuse_replacing
     from bboxqa.formats.sources import files_read
 
+    outputs = [*outputs]
+    for one, other in permutations(filter(None, (*outputs, kept)), 2):
+        at, around = one.absolute(), other.absolute()
+        if at == around or (around in at.parents and other is not kept):
+            raise click.UsageError(f"{one}: another output is written to {other}")
     size = click.get_current_context().params.get("image_size")
     of_sizes = size if isinstance(size, str) else None
     refuse_replacing(outputs, files_read([*inputs, of_sizes], images or ()))

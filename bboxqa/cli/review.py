@@ -10,7 +10,7 @@ import click
 
 from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
-from bboxqa.cli.console import refuse_options, show, show_notes, tracking
+from bboxqa.cli.console import refuse_inputs, refuse_options, show, show_notes, tracking
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, Option, params
 from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
@@ -169,6 +169,7 @@ def consensus(
     to = (given.pop("to") if given["send_back"] is None else None) or "coco"
     target = Target(out, to, lossy, given["force"])
     dropped = merging.check_output_of(target, source)
+    refuse_inputs([out, dropped, given["report"], given["send_back"]], ())
     targets = targets_of(given, source, top=top)
     settings, page, send_back = shared.agree_settings(None, given), targets.page, targets.send_back
     if targets.key is not None:

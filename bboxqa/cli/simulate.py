@@ -75,7 +75,8 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
                 f"--{name} is for scenes that are drawn; leave it or --truth out"
             )
     path = out or Path("simulated.json")
-    console.refuse_inputs([path, truth_path(path)], [given.get("truth"), given.get("profiles")])
+    for each in (path, truth_path(path)):
+        console.refuse_inputs([each], [given.get("truth"), given.get("profiles")])
     found = simulated(**given)
     paths = found.write(path, force=force)
     drawn = count(len(found), "annotation")

@@ -57,6 +57,12 @@ CASES = [
     ("validate x.json --output x.json/y", "x.json/y: cannot be written: Not a directory"),
     *((f"{command} -o three.json", "three.json: holds annotations, which are not replaced")
       for command in ("validate x.json", "stats t.csv", "plan real.json --target-width 0.1")),
+    *((f"{command} x.json {options}", "r.x: another output is written to r.x")
+      for command, options in (
+          ("agree", "--out r.x --send-back r.x --to cvat"), ("validate", "--report r.x -o r.x"),
+          ("consensus", "-o r.x --report r.x"),
+      )),
+    ("agree x.json --report r/a.html --send-back r --to cvat", "another output is written to r"),
     ("validate x.json --write-baseline three.json", "three.json: holds annotations, which are not"),
     ("validate x.json --max-findings -1", "not in the range"),
     ("validate x.json --select ,", "--select names no rule"),
