@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.ratings import (
-    at_total,
-    only_units,
-    reliability,
-    tables,
-    without_clusters,
-)
+from support.ratings import at_total, only_units, reliability, tables, without_clusters
 from support.study import AGREEMENT, TOTAL, write_comparison, write_selection
 
 from bboxqa import stats

@@ -9,12 +9,7 @@ from msgspec.structs import replace
 from support.ratings import at_total, jackknife_of, only_units, replicates_of
 
 from bboxqa.agreement.levels import alpha
-from bboxqa.agreement.registry import (
-    COEFFICIENTS,
-    Coefficient,
-    CoefficientInputs,
-    coefficient,
-)
+from bboxqa.agreement.registry import COEFFICIENTS, Coefficient, CoefficientInputs, coefficient
 from bboxqa.agreement.resampling import jackknife, jackknife_error, quantiles
 from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.cli.stats import scale_label

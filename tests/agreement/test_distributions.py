@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from bboxqa.agreement.estimators import (
-    normal_quantile,
-    normal_share,
-    t_quantile,
-    t_tail,
-)
+from bboxqa.agreement.estimators import normal_quantile, normal_share, t_quantile, t_tail
 
 FREEDOM = np.array([1, 2, 3, 5, 9, 38, 39, 40, 99, 500, 5000, 1e6])[:, None]
 

@@ -15,13 +15,7 @@ from support.datasets import document_of, write
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.pipelines import pictures as module
-from bboxqa.pipelines.pictures import (
-    other_size,
-    pictures,
-    read_pixels,
-    thumbnail,
-    write_result,
-)
+from bboxqa.pipelines.pictures import other_size, pictures, read_pixels, thumbnail, write_result
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages import PageTarget
 from bboxqa.report.result_files import documents_of
