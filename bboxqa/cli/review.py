@@ -156,6 +156,8 @@ def consensus(
     from msgspec.structs import replace
 
     from bboxqa.core.pseudonyms import check_key
+    from bboxqa.formats.registry import writer
+    from bboxqa.formats.sources import as_paths
     from bboxqa.pipelines import consensus as merging
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
@@ -186,7 +188,10 @@ def consensus(
         typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
         merged, next_step = shlex.quote(str(out)), f"{typed} --send-back review/ --to cvat --force"
         if target.to != "coco":
-            next_step = f"validate {merged}"
+            how = " --mask instances" if target.to == "masks" else ""
+            if "image sizes" not in writer(target.to).holds:
+                how += f" --image-size {shlex.quote(str(as_paths(source)[0]))}"
+            next_step = f"validate {merged}{how}"
         elif send_back is not None:
             sent = shlex.quote(str(send_back))
             next_step = f"accept {merged} {sent} -o NEW.json, when that is done"
