@@ -198,17 +198,17 @@ def targets_of(
     report, images, split, out, folder, to, force, key = (given.pop(name, None) for name in names)
     paths = as_paths(source)
     inputs = [*paths, *others]
-    console.refuse_inputs([report, folder], inputs, images, out)
-    if out is not None:
-        from bboxqa.report.result_files import check_folder
-
-        check_folder(out, force=force)
     if (folder is None) != (to is None):
         raise click.UsageError("--send-back goes with --to, such as: --send-back review/ --to cvat")
     if folder is not None:
         from bboxqa.pipelines.send_back import check_send_back
 
         check_send_back(folder, to, paths, force=force)
+    console.refuse_inputs([report, folder], inputs, images, out)
+    if out is not None:
+        from bboxqa.report.result_files import check_folder
+
+        check_folder(out, force=force)
     if key is not None:
         from bboxqa.core.pseudonyms import check_key
 
