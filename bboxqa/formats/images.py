@@ -89,7 +89,6 @@ def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
 
 _OF_LABELS = re.compile(rf"{OF_MASKS}|scribbles|.*visualization", re.IGNORECASE)
 """Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
-_USUAL = ("images", "JPEGImages")
 # Bytes of label files per batch: few enough that its arrays stay in the processor's cache.
 _TOGETHER = 1 << 18
 LabelFile = tuple[Member, Record, str]
@@ -292,9 +291,7 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     own = f"{path.absolute().name}/"
     for folder, split in _around(path) if not pictures else ():
         named = filter(OF_PICTURES.fullmatch, folder.names.folders)
-        # The most usual names come first.
-        usual = sorted(named, key=lambda name: (name not in _USUAL, name))
-        held = [(folder / each / split).readable_members for each in usual]
+        held = [(folder / each / split).readable_members for each in sorted(named)]
         for files in (*held, folder.direct_members):
             found = [each for each in files if is_picture(each.name)]
             known = {normalize("NFC", place_of(each.name).rpartition("/")[2]) for each in found}

@@ -65,8 +65,6 @@ class Place(NamedTuple):
 def find_files(names: Sequence[str | None], roots: Sequence[Path]) -> list[Place]:
     """Return where each name is below one of the folders, all of which are resolved."""
     found = [[_place(root, name) for name in names] for root in roots]
-    # The folder that has most of the files is the one that is meant; of equal ones the first.
-    found.sort(key=lambda places: -sum(place.state == ImageState.FOUND for place in places))
     return [min(each, key=lambda place: place.state) for each in zip(*found, strict=True)]
 
 
