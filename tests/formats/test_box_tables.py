@@ -296,6 +296,10 @@ def test_a_list_of_rows_is_refused_as_the_same_rows_in_lines(tmp_path, key):
     for path in sorted(tmp_path.iterdir()):
         with pytest.raises(DatasetError, match=f"is a table with the columns image, {key}; "):
             read_coco(path)
+        # As its advice says.
+        with bboxqa.reading(columns={"image": "image", "objects": key}, box_format="xyxy"):
+            data = alone(path)
+        assert data.annotations.bbox[:2].tolist() == [[1, 2, 2, 2], [5, 6, 2, 2]]
 
 
 def test_a_row_of_a_list_is_found_at_its_line(tmp_path):
