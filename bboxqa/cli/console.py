@@ -161,7 +161,7 @@ def refuse_options(*cases: tuple[object, str]) -> None:
 
 
 def refuse_inputs(
-    outputs: Iterable[Path | None],
+    outputs: Sequence[Path | None],
     inputs: "Iterable[AnyPath | None]",
     images: Iterable[Path] | None = None,
     kept: Path | None = None,
@@ -175,7 +175,6 @@ def refuse_inputs(
     from bboxqa.core.files import refuse_replacing
     from bboxqa.formats.sources import files_read
 
-    outputs = [*outputs]
     for one, other in permutations(filter(None, (*outputs, kept)), 2):
         at, around = one.absolute(), other.absolute()
         if at == around or (around in at.parents and other is not kept):

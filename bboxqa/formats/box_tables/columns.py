@@ -345,13 +345,12 @@ def _objects_in(given: object) -> list[Cells]:
                 shown = f"{str(each)[:40]} in {one_line(name)!r}"
                 raise ValueProblemError(f"objects has {shown}; expected a list of {n} values")
         found = [dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)]
-    if isinstance(found, list):
-        # A list of numbers is a box.
-        found = [{"bbox": each} if isinstance(each, list) else each for each in found]
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+    # A list of numbers is a box.
+    objects = [{"bbox": each} if isinstance(each, list) else each for each in items(found)]
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in objects):
         expected = "expected a list of objects, in csv as JSON"
         raise ValueProblemError(f"objects is {given!r:.40}; {expected}")
-    return found
+    return objects
 
 
 def _cells_in(given: Cells) -> tuple[Cells, str]:
