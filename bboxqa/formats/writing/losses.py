@@ -42,7 +42,8 @@ _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator
 # Keys that follow from other keys, or carry no information.
 _OF_ANNOTATIONS |= {"num_keypoints", "shape", "segmentation", "iscrowd"}
 _OF_IMAGES = {"id", "own_id", "file_name", "width", "height", "annotators"}
-_IMAGE_ORIGINS = ("license", "flickr_url", "coco_url", "date_captured")
+# Where a picture is from, which no annotator said.
+_OF_IMAGES |= {"license", "flickr_url", "coco_url", "date_captured"}
 _OF_CATEGORIES = {"id", "own_id", "name"}
 # What `Writer.holds` names that is no key of annotations.
 _NO_KEYS = {*_OUTLINES, "corners", "visibility", "crowd", "skeleton", "keys", "line", "polyline"}
@@ -51,7 +52,6 @@ _MARKS = ("occluded", "truncated", "difficult")
 # Tolerance as a share of areas.
 _ROUNDED_AREA = 1e-3
 _LISTED = 5
-_EMPTY: tuple[object, ...] = (None, "", [], {}, 0)
 _How = Literal["left out", "changed", "ambiguous"]
 
 
@@ -208,7 +208,7 @@ def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
     lists: tuple[tuple[Iterable[Record], str, set[str], Callable[[Record], str]], ...] = (
         (content.annotations, "annotation", known, shown_id),
         (content.held(holds), "line", known | {"points", "label"}, shown_id),
-        (content.images, "image", {*_OF_IMAGES, *_IMAGE_ORIGINS, *(holds & {"gain"})}, image_name),
+        (content.images, "image", {*_OF_IMAGES, *(holds & {"gain"})}, image_name),
         (content.categories, "category",
          {*_OF_CATEGORIES, *(holds & {"keypoints", "skeleton"})}, lambda each: str(each["name"])),
     )  # fmt: skip
@@ -238,28 +238,19 @@ def _names_written(content: Content, to_format: Writer) -> list[str]:
 def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
     """Yield notes on what a format has no place for, but what no annotator said, and on changes."""
     title, holds = to_format.title, to_format.holds
-    lost = []
-    if "descriptions" not in holds:
-        said = (key for key, each in content.top.items() if each not in _EMPTY)
-        if keys := sorted({*said, *content.differing}):
-            lost.append(f"{_quoted(keys)} of the file")
-        images = content.images
-        if keys := [k for k in _IMAGE_ORIGINS if any(each.get(k) not in _EMPTY for each in images)]:
-            lost.append(f"{_quoted(keys)} of images")
-    elif content.differing:
+    if "descriptions" in holds and content.differing:
         yield f"left out: {_quoted(content.differing)}, in which the files differ"
     if "unused categories" not in holds:
         used = {*_names_written(content, to_format)}
         if unused := [name for name in content.category_names.values() if name not in used]:
             some = count(len(unused), "category", "categories")
-            lost.append(f"{some} that no annotation has ({_quoted(unused)})")
+            of = f"{some} that no annotation has ({_quoted(unused)})"
+            yield f"left out, as {title} cannot hold it: {of}"
     elif (root := next((e for e in content.categories if e["id"] == 0), None)) is not None:
         above = {e.get("supercategory") for e in content.categories if e is not root}
         if above == {root["name"]} and all(e["category_id"] for e in content.annotations):
             option = f"--map {shlex.quote(root['name'] + '=')}"
             yield f"kept: the root category {root['name']!r}; to leave it out: {option}"
-    if lost:
-        yield f"left out, as {title} cannot hold it: {', '.join(lost)}"
     if "image sizes" not in holds and any(each.get("width") for each in content.images):
         beside = "put the pictures beside it in the folder images"
         by_file = "read it with --image-size FILE, such as the input"
