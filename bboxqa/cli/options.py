@@ -78,6 +78,11 @@ class Command(click.Command):
         own = {name for each in self.params for name in each.opts}
         known = {name: now for name, now in _EARLIER.items() if f"--{now}" in own}
         ctx.token_normalize_func = lambda typed: known.get(typed, typed)
+        given = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args([*args])[2]
+        for each in given:
+            is_one = isinstance(each, Option) and not (each.multiple or each.is_flag)
+            if is_one and given.count(each) > 1:
+                raise click.UsageError(f"{each.opts[0]} is given twice; expected one value")
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

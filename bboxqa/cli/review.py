@@ -186,7 +186,8 @@ def consensus(
         files = shlex.join([*map(str, paths), *(f"--annotator={pair}" for pair in named)])
         files = f"{files} {reading_words(result.data.reading, settings)}".rstrip()
         typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
-        merged, next_step = shlex.quote(str(out)), f"{typed} --send-back review/ --to cvat --force"
+        merged, next_step = shlex.quote(str(out)), f"{typed} --send-back review/"
+        next_step += f"{'' if ' --to' in typed else ' --to cvat'} --force"
         if target.to != "coco":
             how = " --mask instances" if target.to == "masks" else ""
             if "image sizes" not in writer(target.to).holds:

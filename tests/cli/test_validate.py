@@ -51,8 +51,8 @@ def test_select_ignore_and_ignores_of_files(export):
         "B001", "B011",
     }  # fmt: skip
     some = run(
-        "validate", export, "--select", "B,I003", "--ignore", "B01", "--per-file-ignores",
-        "exp*:B001", "--output-format", "json",
+        "validate", export, "--select", "B", "--select", "I003", "--ignore", "B01",
+        "--per-file-ignores", "exp*:B001", "--output-format", "json",
     )  # fmt: skip
     assert set(found(some)) == {"I003"}
 

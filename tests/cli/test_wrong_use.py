@@ -28,6 +28,8 @@ CASES = [
     ("agree x.json --annotator a=x", "not both"),
     ("agree --annotator a=x.json", "try: bboxqa agree --annotator a=x.json --annotator NAME=FILE"),
     ("draw x.json --image 1 --by finding", "bboxqa validate FILE --report PAGE.html"),
+    ("agree x.json --reference=no.json --reference x.json", "--reference is given twice; expected"),
+    ("audit x.json --predictions a --predictions b", "--predictions is given twice; expected one"),
     ("agree x.json --similarity iou", "similarity is 'iou'; expected one of bbox"),
     ("agree x.json --iou 1.5", "--iou is 1.5; expected more than 0 and at most 1"),
     ("agree x.json --iou nan", "--iou is nan; expected more than 0"),
