@@ -234,14 +234,16 @@ def list_files(
 
 
 def listed(
-    path: AnyPath, pattern: str | None = None, *, choices: Choices = NO_CHOICES
-) -> tuple[list[SourcePath], list[str]]:
+    path: AnyPath, pattern: str | None = None, *, choices: Choices = NO_CHOICES,
+    archives: bool = False,
+) -> tuple[list[SourcePath], list[str]]:  # fmt: skip
     """Return the sources in a path, sorted, and a note on files that are left out.
 
     These are a file itself, the files of an archive, or of a folder those that a format recognises
-    and all JSON files, whose names match the glob `pattern`. A folder that is one source of its
-    format is listed itself. Raises DatasetError if there is nothing to read, or if a given file has
-    a format that is not read.
+    and all JSON files, whose names match the glob `pattern`; those in its archives
+    if it has nothing else, or if `archives`. A folder that is one source of its format is listed
+    itself. Raises DatasetError if there is nothing to read, or if a given file has a format that is
+    not read.
     """
     path = SourcePath.at(path)
     if not path.is_folder:
@@ -256,11 +258,10 @@ def listed(
         pattern = None
     below, others = path.once(sources_below)
     found = [each for each in below if _is_matched(pattern, each)]
-    if not found and is_folder:
-        # Archives are read if there is nothing else.
+    if is_folder and (archives or not found):
         packed = [e for e in others if e.name.lower().endswith(ARCHIVES) and formats_of(e)]
         parts = [(part, each) for each in packed for part in listed(each, choices=choices)[0]]
-        found = [part for part, each in parts if _is_matched(pattern, part, each)]
+        found += [part for part, each in parts if _is_matched(pattern, part, each)]
         others = [each for each in others if each not in packed]
     others = [each for each in others if _is_matched(pattern, each)]
     if not found:

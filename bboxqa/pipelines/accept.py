@@ -15,13 +15,13 @@ from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.text import clean, count, first_few, one_line
+from bboxqa.formats import sources
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import UNNAMED, AnnotationFile, id_number, whole_number
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import no_such_file
-from bboxqa.formats.sources import files_read, list_files
 from bboxqa.formats.unreadable import SENT_LISTS
 from bboxqa.formats.writing.outlines import ROUNDED, Record, area_of
 from bboxqa.model.annotations import Choices, completed
@@ -141,7 +141,7 @@ def accept(
     if missing := [each for each in (Path(original), source) if not each.exists()]:
         raise no_such_file(missing)
     place, listed = _sent_list([source, source.parent] if sent is None else [Path(sent)])
-    refuse_replacing([target], files_read([original, source, place]))
+    refuse_replacing([target], sources.files_read([original, source, place]))
     choices = completed(choices_of({"rotated": listed.rotated}), given())
     key = {} if pseudonyms is None else pseudonyms_of(Path(pseudonyms), ())
     own = _Original(Path(original), listed, choices)
@@ -193,8 +193,9 @@ def _reviews(
     sent = {(each.annotator, each.image) for each in listed.objects}
     people = {own_name(Path(own)): person for person, own in listed.files.items()}
     found: dict[tuple[str, str], tuple[Path, list[Record]]] = {}
-    notes, problems = [], dict[str, None]()
-    for file in list_files([source], choices=choices):
+    files, notes = sources.listed(source, choices=choices, archives=True)
+    problems = dict[str, None]()
+    for file in files:
         # A file, or a folder around it, is named after its annotator; else the content names them.
         above = source if file != source and source.is_dir() else source.parent
         names = (own_name(Path(each)) for each in file.relative_to(above).parts)

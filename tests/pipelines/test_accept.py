@@ -317,6 +317,13 @@ def test_what_a_user_may_get_wrong(tmp_path):
     shutil.copy(file_of(review, "ann"), review / "z.xml")
     with pytest.raises(DatasetError, match="keep what came back, once"):
         bboxqa.accept(path, review, out)
+    # An archive among files, as CVAT exports one.
+    shutil.make_archive(review / "bob", "zip", review, "bob.xml")
+    (review / "z.xml").unlink()
+    with pytest.raises(DatasetError, match=r"bob.zip: has images of bob that .*bob.xml "):
+        bboxqa.accept(path, review, out)
+    file_of(review, "bob").unlink()
+    assert not any("not reviewed yet" in each for each in bboxqa.accept(path, review, out).notes)
     text = (review / "sent.json").read_text()
     for old, new in (
         ('"to": "cvat"', '"to": 1'),
