@@ -211,7 +211,8 @@ of four, of 0.75. The levels of class are Krippendorff's. Two boxes of one size 
 one is moved by 11 % of its width, and by 0.65 if it is moved by 21 %.
 
 Where the whole is good, a category with 50 annotations or more is named if its existence, or its
-share named alike, is below the good level by more than the upper half of the interval of its F1.
+share named alike, is below the good level by more than the upper half of the interval of its F1;
+without an interval, if it is below the moderate level.
 """
 _LEAST_DRAWN, _MOST_CATEGORIES = 50, 2
 _OF_CATEGORY = ("f1", "f1_high", "found", "class_share")
@@ -384,13 +385,14 @@ def _weak_categories(part: Values) -> Iterator[str]:
     """Yield the categories that are not good for sure, each with its figure, the lowest first."""
     found = []
     for row in part["categories"]:
-        # Saved results of earlier versions have no intervals.
         known = (nan if row.get(key) is None else float(row[key]) for key in _OF_CATEGORY)
         f1, high, found_share, alike = known
         figures = (("existence", "existence", found_share), ("named alike", "class", alike))
         for shown, level, value in figures:
-            good = LEVELS[level][0]
-            if row["n_annotations"] >= _LEAST_DRAWN and value + high - f1 < good:
+            good, moderate = LEVELS[level]
+            # Equal values in all images have no interval.
+            is_below = value < moderate if isnan(high) else value + high - f1 < good
+            if row["n_annotations"] >= _LEAST_DRAWN and is_below:
                 name = names_in_words([row["category"]])[0]
                 text = f"{name} ({shown} {number(value)}, good from {number(good)})"
                 found.append((value / good, text))

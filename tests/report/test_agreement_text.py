@@ -135,6 +135,18 @@ def test_a_gate_that_is_reached_by_chance_says_so(told):
     assert lines[place + 1].startswith("But agreement cannot be told from chance: existence (F1)")
 
 
+def test_a_category_that_somebody_never_draws_is_not_good():
+    data = bboxqa.read_coco(
+        bboxqa.simulate(
+            images=60, annotators=3, categories=("a", "b", "c"), errors={"*": "jitter=1"}
+        ).document()
+    )
+    of = data.annotations
+    kept = np.flatnonzero((of.annotator != 1) | (of.category != 2))
+    lines = text_lines(bboxqa.agree(replace(data, annotations=of.take(kept)), bootstrap=200))
+    assert any(line.startswith("Agreement is good, but not of c (existence 0.50") for line in lines)
+
+
 def test_thresholds_with_little_chance_show_none(told):
     story = told.diagnose()
     table = story.tables["sensitivity"].head(4)

@@ -6,7 +6,8 @@ from math import isnan
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.agreement.object_counts import ratio
+from bboxqa.core.arrays import FloatArray, IndexArray, distinct
 from bboxqa.core.text import count, first_few, joined, names_in_words
 from bboxqa.diagnostics.agreement_groups import all_share_boxes, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
@@ -23,6 +24,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     KIND_WORDS,
     KINDS_OF_ERRORS,
     LEAST_CONFUSED,
+    LEAST_IMAGES,
     LEAST_SHARE,
     SUBSETS,
     Bounds,
@@ -96,6 +98,9 @@ def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
     for place in np.flatnonzero((n_drawn == 0) & (n_there > 0)).tolist():
         weight = float(n_there[place]) / len(annotations)
         values, who = {"images": count(int(asked[:, place].sum()), "image")}, (of.names[place],)
+        values |= {"others": "the others", "unknown": ""}
+        if len(of.names) == 2:
+            values |= {"others": of.names[1 - place], "unknown": _UNKNOWN}
         told.append(Finding("idle", who, 0, weight, values, Kind.MISSED, table="annotators"))
     yield from largest(told)
 
@@ -124,30 +129,42 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
             others = found.others(place)
             if rate == "class_share":
                 others = of_others(1 - of.of_pairs(names[place], rate), found.value[place])
-            more = _of_some(of, rate, place) if rate in ("miss_rate", "class_share") else {}
-            kind, values = f"{rate} of some" if more else rate, {"others": others} | more
+            kind, values = rate, {"others": others}
+            if rate in ("miss_rate", "class_share"):
+                part, more = _of_some(of, rate, place)
+                kind, values = f"{rate}{part}", values | more
             size, who = found.at(place), (str(names[place]),)
             weight = float(size * of.share[place])
             told.append(Finding(kind, who, size, weight, values, cause, table=name))
         yield from largest(told)
 
 
-def _of_some(of: Diagnosed, rate: str, place: int) -> dict[str, str]:
-    """Return on which objects the errors of an annotator depend, in words; empty if on none."""
+def _of_some(of: Diagnosed, rate: str, place: int) -> tuple[str, dict[str, str]]:
+    """Return on which objects the errors of an annotator depend: the template, and its words.
+
+    The template is "" where they depend on nothing, " of empty" where half of them or more are in
+    images that the annotator left empty, and " of some".
+    """
     matched = independent(of.matched)
     cells, (among, number, number_of) = object_cells(matched), error_cells(matched)[rate]
     own = np.flatnonzero(among & (cells.annotator == place))
     failed = number[own] if rate == "miss_rate" else 2 * number[own] < number_of[own]
     values = {name: value[cells.object[own]] for name, value in covariates(matched).items()}
-    drawn = matched.data.annotations
+    drawn, n_images = matched.data.annotations, len(matched.data.image_names)
+    by_place = np.flatnonzero(drawn.annotator == place)
+    missed_in = cells.image[own[failed.astype(np.bool_)]]
+    in_empty = missed_in[np.bincount(drawn.image[by_place], minlength=n_images)[missed_in] == 0]
+    n_empty = len(distinct(in_empty))
+    if rate == "miss_rate" and n_empty >= LEAST_IMAGES and 2 * len(in_empty) >= len(missed_in):
+        return " of empty", {"images": count(n_empty, "image")}
     if drawn.times is not None:
-        by_place = np.flatnonzero((drawn.annotator == place) & ~np.isnan(drawn.times.seconds))
-        image, n_images = drawn.image[by_place].astype(np.int64), len(matched.data.image_names)
+        by_place = by_place[~np.isnan(drawn.times.seconds[by_place])]
+        image = drawn.image[by_place].astype(np.int64)
         time = medians(drawn.times.seconds[by_place], image, n_images)
         values["time"] = time[cells.image[own]]
     found = dependence(values, failed.astype(np.bool_), 2 * len(values) * len(of.names))
     if found is None:
-        return {}
+        return "", {}
     cut = f"{found.threshold:,.0f}"
     if found.covariate == CATEGORY:
         cut = matched.data.category_names[int(found.threshold)]
@@ -157,7 +174,21 @@ def _of_some(of: Diagnosed, rate: str, place: int) -> dict[str, str]:
     names = ("what", "where", "elsewhere", "inside", "outside")
     rates = map(in_percent, (found.inside, found.outside))
     words += ["none" if rate == "0 %" else rate for rate in rates]
-    return dict(zip(names, words, strict=True))
+    more = dict(zip(names, words, strict=True))
+    if found.covariate != "time":
+        # The others in the same objects.
+        covariate = covariates(matched)[found.covariate][cells.object]
+        is_category = found.covariate == CATEGORY
+        there = covariate == found.threshold if is_category else covariate < found.threshold
+        there = among & (there == found.below) & ~np.isnan(covariate)
+        wrong = number if rate == "miss_rate" else 2 * number < number_of
+        n, n_wrong = (
+            np.bincount(cells.annotator[rows], minlength=len(of.names))
+            for rows in (np.flatnonzero(there), np.flatnonzero(there & wrong.astype(np.bool_)))
+        )
+        rates_of = Bounds(*[ratio(n_wrong.astype(np.float64), n.astype(np.float64))] * 3)
+        more["others"] = rates_of.others(place)
+    return " of some", more
 
 
 def two_annotators(table: Table) -> Iterator[Finding]:
@@ -180,7 +211,10 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         least = float(found.value[copied].min())
         share = "all" if least == 1 else f"{in_percent(least)} or more of the"
         share = "nearly all" if share.startswith("100") else share
-        yield Finding("all copy", (), least, 1.0, {"share": share})
+        values = {"who": "all annotators", "both": "two of them", "share": share}
+        if len(of.names) == 2:
+            values |= {"who": joined(names_in_words(of.names)), "both": "both"}
+        yield Finding("all copy", (), least, 1.0, values)
         return
     is_left_out = independent(of.matched) is not of.matched
     once = "; figures of annotators count them once" if is_left_out else ""
@@ -189,7 +223,8 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         first, second = (str(table[f"annotator_{number}"][place]) for number in (1, 2))
         values = {"who": joined(names_in_words((first, second))), "once": once}
         # Other figures depend on them.
-        told.append(Finding("copies", (first,), found.at(place), np.inf, values, table="copies"))
+        size, both = found.at(place), (first, second)
+        told.append(Finding("copies", both[:1], size, np.inf, values, table="copies", about=both))
     yield from largest(told)
 
 
@@ -418,7 +453,8 @@ def offset_findings(
 
     Offsets are measured from the others, or from the reference of this name. With one or two
     others, or if half of the annotators differ from half, it is unknown who is right. `n_apart` is
-    how many boxes of each do not match for their place at the `threshold`.
+    how many boxes of each do not match for their place at the `threshold`, which is "" where place
+    is not good, so that no offset is harmless.
     """
     names = [str(each) for each in annotators["annotator"]]
     asked = np.flatnonzero(annotators["n_images"] > 0).tolist()
@@ -430,10 +466,10 @@ def offset_findings(
         weight, cost = max(largest for _, largest in own), ""
         if n_apart is not None:
             apart = float(n_apart[members].sum() / max(int(annotators["n"][members].sum()), 1))
-            is_harmless = apart < LEAST_SHARE
-            cost = f"; {in_percent(apart)} match no other"
-            cost = f"; harmless at {threshold}" if is_harmless else cost
-            weight = 0 if is_harmless else max(weight, apart)
+            cost, weight = f"; {in_percent(apart)} match no other", max(weight, apart)
+            if apart < LEAST_SHARE:
+                cost = f"; harmless at {threshold}" if threshold else ""
+                weight = 0 if threshold else weight
         words, kind = joined([each for each, _ in own]), "offset"
         values = {"words": words, "other": reference or "the others", "cost": cost}
         if not reference and (len(rest) < LEAST_OTHERS or len(group) > 1):
@@ -444,7 +480,8 @@ def offset_findings(
         cause, owner = None if reference else Kind.BADLY_PLACED, tuple(who) if len(who) == 1 else ()
         table = "rotated_offsets" if "measure" in offsets.columns else "offsets"
         table = "reference_offsets" if reference else table
-        found.append(Finding(kind, owner, 0, weight, values, cause, table=table))
+        about = (*who, *rest) if kind == "either offset" and len(asked) == 2 else ()
+        found.append(Finding(kind, owner, 0, weight, values, cause, table=table, about=about))
     yield from largest(found)
 
 

@@ -229,8 +229,11 @@ TEMPLATES = {
         "{who} agrees with nobody: F1 {size:z.2f}{others}: perhaps other images, or another task"
     ),
     "worst": "{who} matches the others less than they match each other: F1 {size:z.2f}{others}",
-    "idle": "{who} drew nothing in {images} where the others drew something",
+    "idle": "{who} drew nothing in {images} where {others} drew something{unknown}",
     "miss_rate": "{who} misses {share} of what most others drew{others}",
+    "miss_rate of empty": (
+        "{who} misses {share} of what most others drew, most in {images} left empty{others}"
+    ),
     "miss_rate of some": ("{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}"),
     "extra_rate": "most others did not draw {share} of what {who} drew{others}",
     "class_share": "{who} names {share} of the objects otherwise than the others{others}",
@@ -253,8 +256,8 @@ TEMPLATES = {
         "identical{once}"
     ),
     "all copy": (
-        "all annotators share {share} boxes that two of them drew: agreement does not show how far "
-        "they would agree independently"
+        "{who} share {share} boxes that {both} drew: agreement does not show how far they would "
+        "agree independently"
     ),
     "offset": "{who} draws boxes {words} than {other}{cost}",
     "either offset": ("{who} {draw} boxes {words}, or {other} the reverse (unknown which){cost}"),
@@ -402,6 +405,8 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
     """How many others stand out, and the table that has them."""
     gain: tuple[float, str] | None = None
     """What agreement would gain without it, and the end of the sentence that says so."""
+    about: tuple[str, ...] = ()
+    """Whom the sentence is about, if not `who` alone: it is unknown which of them errs."""
 
     @property
     def owner(self) -> str:
@@ -417,8 +422,10 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
         see = f"{self.table}.csv" if self.n_more else ""
         gain = self.gain[1] if self.gain else ""
         more = f"; {self.n_more} more: {see}" if see else ""
-        cause = "" if self.cause is None else KINDS[self.cause]
-        return Line(one_line(f"{text}{gain}{more}"), self.who, see, cause)
+        # Nobody is advised alone where it is unknown who is right.
+        is_unknown = self.cause is None or self.kind == "either offset"
+        cause = "" if self.cause is None or is_unknown else KINDS[self.cause]
+        return Line(one_line(f"{text}{gain}{more}"), self.about or self.who, see, cause)
 
 
 # By covariate: the words for the objects below a threshold, and for those from it on: what they
@@ -437,7 +444,7 @@ SUBSETS = {
         ("objects inside the image", "{} px or more from its border", "nearer to it"),
     ),
     "time": (("more at first", "before {}", "later"), ("more later on", "from {} on", "before")),
-    "category": (("{}", "of them", "of the others"),) * 2,
+    "category": (("{}", "of them", "of other categories"),) * 2,
 }
 
 
@@ -465,6 +472,9 @@ def of_others(
     ranges += [("half of ", 0.25, 0.75), ("the median of ", 0.5, 0.5)] * (len(values) > _FEW)
     for part, *ends in ranges:
         first, last = np.quantile(values, ends).tolist()
+        if first < last:
+            # Somebody has each end of a range.
+            first, last = values[values <= first].max(), values[values >= last].min()
         low, high = shown(first), shown(last)
         told = f"; {part}{who}: " + (high if high == low else f"{low.removesuffix(' %')} to {high}")
         if not first <= own <= last and shown(own) not in (low, high):

@@ -127,7 +127,7 @@ def _ordered(of: Diagnosed, found: Sequence[Finding]) -> list[Finding]:
     """
     gains, order = [each.gain[0] if each.gain else 0.0 for each in found], []
     for place, finding in enumerate(found):
-        if finding.owner and finding.cause is not None and not finding.gain:
+        if finding.owner and finding.cause is not None:
             table = of.table("decomposition_by_annotator")
             own = (table["annotator"] == finding.owner) & (table["kind"] == KINDS[finding.cause])
             gain = table["f1_gain" if isnan(of.part.alpha) else "alpha_gain"][own]
@@ -149,7 +149,7 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     entries = np.flatnonzero(found.kind == Kind.BADLY_PLACED)
     (who, _), *_ = distinct_rows(found.annotator[entries], found.home[found.object[entries]])
     n_apart = np.bincount(who, minlength=len(annotators))
-    left, at = np.flatnonzero(annotators["n_images"]), of.part.threshold_label
+    left = np.flatnonzero(annotators["n_images"])
     name = disagreements.offset_table(of)
     if name and (len(left) == 2 or apart):
         people, offsets = annotators, of.table(name)
@@ -158,6 +158,8 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
             n_rows = len(offsets) // len(people)
             offsets = offsets.take((n_rows * left[:, None] + range(n_rows)).ravel())
             people, n_apart = annotators.take(left), n_apart[left]
+        is_good = of.part.place.mean_iou >= LEVELS["place"][0]
+        at = of.part.threshold_label if is_good else ""
         yield from disagreements.offset_findings(people, offsets, n_apart, threshold=at)
     if len(annotators) == 2:
         yield from disagreements.two_annotators(annotators)
@@ -204,10 +206,10 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
     """Return findings with alpha without who agrees least, who is named where nothing else is."""
     result = [*found]
     for each in worst:
-        # A category of few objects does not explain why somebody matches least.
+        # A category of few objects does not explain why somebody matches least, nor do copies.
         own = [
-            cause for cause in result
-            if cause.owner == each.owner and not 0 < cause.weight < LEAST_SHARE
+            cause for cause in result if cause.owner == each.owner
+            and not 0 < cause.weight < LEAST_SHARE and cause.kind != "copies"
         ]  # fmt: skip
         if own:
             most = max(own, key=lambda cause: cause.weight)
