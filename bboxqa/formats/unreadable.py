@@ -15,6 +15,7 @@ from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.heads import (
     HEAD,
     IS_COCO,
+    NUMBER,
     PARQUET,
     TABLES,
     WHAT,
@@ -98,7 +99,11 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
 
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 NOT_A_FOLDER = "Name a table in it; `bboxqa agree` measures folders of annotated images."
-_MOST_COLUMNS = 6
+_NO_HEADER = (
+    "Write what the columns hold in a line above the first, such as: image,x1,y1,x2,y2,category"
+)
+# A box has four numbers; single ones, such as years, may be names of columns.
+_MOST_COLUMNS, _OF_BOX = 6, 4
 # Kinds that the reader of tables accepts, or whose first line that is no text it names.
 _READ_AS_TABLES = {"table", "Parquet", "binary", "YOLO", "DOTA"}
 
@@ -117,8 +122,12 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     (what, advice), expected = WHAT[kind], "a table" if table else "COCO JSON"
     if kind in ("table", "Parquet") and not table:
         names = [] if head.startswith(PARQUET) else header_of(head)
-        what += f" with the columns {first_few(names, _MOST_COLUMNS, one_line)}" * bool(names)
-        expected = "columns of images and boxes"
+        shown, expected = first_few(names, _MOST_COLUMNS, one_line), "columns of images and boxes"
+        if sum(re.fullmatch(NUMBER, each.encode()) is not None for each in names) >= _OF_BOX:
+            what += f" whose first line has numbers ({shown})"
+            expected, advice = "a line with the names of columns", _NO_HEADER
+        else:
+            what += f" with the columns {shown}" * bool(names)
     is_measured = kind == "ELAN" or "bboxqa agree" in advice
     raise DatasetError(
         [f"{path}: is {what}; expected {expected}"],
