@@ -267,6 +267,8 @@ def listed(
     if not found:
         raise _nothing_in(path, [*below, *others], pattern)
     refuse_damaged(others, found)
+    masks = [each for each in found if _repeats_boxes(each, found)]
+    found = [each for each in found if each not in masks]
     sources = [each for each in found if each.is_folder or not _is_unrelated(each)] or found
     unknown = [each for each in sources if format_of(each) is COCO and not each.is_packed]
     if unknown == sources and all(foreign_kind(each) is not None for each in sources):
@@ -278,10 +280,21 @@ def listed(
         ends = (".json", ".xml", *TABLES, *ARCHIVES)
         unread = (e for e in {*others, *found} - {*sources} if e.name.lower().endswith(ends))
         left = sorted(each for each in unread if not each.match(CLASS_NAMES))
-        shown = first_few(left, _SHOWN, lambda each: one_line(each.relative_to(path).as_posix()))
-        some = f"{count(len(left), 'file')} left out: no annotations in a known format"
-        notes = [f"{some} ({shown})"] if left else []
+        for of, why in (
+            (left, "no annotations in a known format"),
+            (masks, "masks of the boxes in other tables"),
+        ):
+            shown = first_few(of, _SHOWN, lambda each: one_line(each.relative_to(path).as_posix()))
+            notes += [f"{count(len(of), 'file')} left out: {why} ({shown})"] * bool(of)
     return [path] if sources == below[:1] and not is_folder else sources, notes
+
+
+def _repeats_boxes(file: SourcePath, found: Sequence[SourcePath]) -> bool:
+    """Return whether a table has the masks of Open Images whose boxes are in one beside it."""
+    boxes = file.name.replace("-object-segmentation.csv", "-bbox.csv")
+    return boxes != file.name and any(
+        each.name.endswith(boxes) and each.parent == file.parent for each in found
+    )
 
 
 def _is_matched(pattern: str | None, *paths: Path) -> bool:
