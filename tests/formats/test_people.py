@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from math import isnan
 
 import pytest
@@ -283,6 +284,28 @@ def test_splits_of_one_person_are_refused(tmp_path):
         read_dataset(tmp_path)
     assert len(lines(error)) == 2
     assert len(read_dataset(tmp_path, Reading(min_annotators=1)).image_names) == 8
+
+
+def test_all_people_of_a_group_without_common_images_are_counted(tmp_path):
+    coco(tmp_path / "ann.json", FIRST)
+    for n, name in enumerate(("bob", "cid", "dan", "eve", "fay")):
+        coco(tmp_path / f"{name}.json", SECOND, n)
+    with pytest.raises(NothingToCompareError) as error:
+        read_dataset(tmp_path)
+    assert error.value.problems[0].endswith("no image: (ann), (bob, cid, dan and 2 more)")
+
+
+def test_folders_of_images_with_one_label_file_of_each_person_are_refused(tmp_path):
+    for n, (place, who) in enumerate(product(("image1", "image2"), ("ann", "bob"))):
+        labels(tmp_path / place / who, "yolo", FIRST[:1], n)
+    reading = Reading(choices=Choices(image_size=(100, 100)))
+    with pytest.raises(NothingToCompareError, match="are named '0'; either folder") as error:
+        read_dataset(tmp_path, reading)
+    assert f"bboxqa agree {tmp_path / 'image1'}\n" in error.value.advice
+    assert read_dataset(tmp_path / "image1", reading).annotator_names == ("ann", "bob")
+    # With other names, the folders inside are clips of a person.
+    labels(tmp_path / "image1/ann", "yolo", SECOND)
+    assert read_dataset(tmp_path, reading).annotator_names == ("image1", "image2")
 
 
 def test_the_only_folder_with_annotations_is_entered(tmp_path):

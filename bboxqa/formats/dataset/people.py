@@ -232,7 +232,7 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
     # Images without a name are refused later.
     are_named = all(image.file_name for file in files for image in file.images)
     if not is_chosen and is_checked and len(groups) > 1 and are_named:
-        shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each[:_SHOWN])))
+        shown = first_few(groups, _SHOWN, lambda each: f"({first_few(each, _SHOWN, one_line)})")
         problem = (
             f"{listed_files(files)}: nobody is named in the files, and as people they fall into "
             f"{len(groups):,} groups that share no image: {shown}"
@@ -240,6 +240,8 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
         joining = join_advice([file.image_names for file in files])
         advice = [f"Images are joined by file_name: {joining}"] if joining else []
         raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
+    if not is_chosen and is_checked and reading.choices.mask is None:
+        _refuse_folders_of_images(files)
     if not are_sessions and (shared := _shared_image(files)):
         name, image, first, second = map(one_line, shared)
         problem = f"annotator {name!r}: image {image!r} is in {first} and in {second}"
@@ -286,6 +288,22 @@ def _shared_image(files: Sequence[AnnotationFile]) -> tuple[str, ...]:
             if other != file.source.name:
                 return file.person, image, other, file.source.name
     return ()
+
+
+def _refuse_folders_of_images(files: Sequence[AnnotationFile]) -> None:
+    """Refuse folders in which only folders tell images apart: image1/ann/a.txt, image1/bob/a.txt.
+
+    Nothing says whether the outer folders are people and the inner ones images, or the reverse.
+    """
+    names = {name.rpartition("/")[2] for file in files for name in file.image_names}
+    are_folders = all(file.path.is_folder and not file.path.is_file() for file in files)
+    if are_folders and len(names) == 1 and any(len(file.image_names) > 1 for file in files):
+        problem = f"all label files are named {one_line(*names)!r}; either folder may be a person"
+        raise NothingToCompareError(
+            [f"{listed_files(files)}: nobody is named in the files, and {problem}"],
+            f"To measure one image: bboxqa agree {typed_paths([files[0].source.name])}\n"
+            f"For several, name label files after their images.\n{_NEVERTHELESS}",
+        )
 
 
 def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
