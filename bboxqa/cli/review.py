@@ -1,5 +1,6 @@
 """`bboxqa audit`, `consensus` and `accept`: labels that a person should look at."""
 
+import re
 import shlex
 import sys
 from os.path import realpath
@@ -108,12 +109,22 @@ def audit(
     return 0
 
 
+def _quorum(text: str) -> float:
+    """Return votes, or a share below 1; 1.0 may be meant as one vote or as all."""
+    if not re.fullmatch(r"\d*\.?\d+", text) or (float(text) == 1 and text != "1"):
+        raise ValueError(
+            f"is {text!r}; expected votes (1 for one, the number of annotators for all) or a share "
+            "below 1, such as 0.5"
+        )
+    return float(text)
+
+
 _OF_CONSENSUS = params(
     shared.FILES,
     "annotator", *READING, "similarity",
     Option("--quorum NUMBER", COMPARE,
-        "Votes that keep an object, such as 3, or a share of those asked, such as 0.5; default 1 "
-        "of 2, else a third, at least 2.", type=float),
+        "Votes that keep an object, such as 3, or a share below 1 of those asked, such as 0.5; "
+        "default 1 of 2, else a third, at least 2.", parse=_quorum),
     Option("--iou NUMBER", COMPARE,
         "Least IoU of two boxes of one object; default 0.3.", type=float, default=0.3),
     Option("-o --out FILE", OUT,

@@ -312,7 +312,7 @@ def _reasons(result: ConsensusResult, places: list[int]) -> list[str]:
     for place, by_category in drawn.items():
         votes, asked = int(found.votes[place]), int(found.asked[place])
         what = f"{'kept' if found.is_kept[place] else 'dropped'}: drawn by {votes} of {asked}"
-        words = [f"{what}, {found.quorum[place]} keep an object"]
+        words = [f"{what}, {found.quorum[place]} needed"]
         if found.is_tie[place]:
             words += [
                 f"{each} by {joined(sorted(who))}" for each, who in sorted(by_category.items())

@@ -60,11 +60,11 @@ def answer(result: ConsensusResult) -> Iterator[str]:
     single, (_, near, tie, wide) = (found.asked == 2) & (found.votes == 1), found.doubts.values()
     if single.any():
         n_both = int((found.votes[found.asked == 2] == 2).sum())
-        both = f"both drew {count(n_both, 'object')}, and nearly all such are right; " * (
-            n_both > 0
+        yield (
+            f"Of two annotators, both drew {count(n_both, 'object')}, one alone "
+            f"{int(single.sum()):,}: look at the latter (on two public sets with truth, 36 to 57 % "
+            "of such were right, and 94 to 99 % of those by both)"
         )
-        alone = f"one alone drew {int(single.sum()):,}, and about half of such are"
-        yield f"Of two annotators, {both}{alone}: look at these"
     parts = (
         (single, "drawn by 1 of 2"),
         (near & ~single, "near the quorum"),

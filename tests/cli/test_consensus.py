@@ -111,7 +111,7 @@ def test_two_annotators_are_told_what_one_vote_is_worth(tmp_path):
     boxes = {"ann": [(10, 10, 20, 20), (60, 60, 9, 9)], "bob": [(12, 10, 20, 20)]}
     found = written(tmp_path, document(boxes, asked=["ann", "bob"]))
     assert "2 objects kept, 0 dropped: kept with 1 of 2 votes" in found.stdout
-    assert "both drew 1 object, and nearly all such are right; one alone drew 1" in found.stdout
+    assert "both drew 1 object, one alone 1: look at the latter (on two public sets" in found.stdout
     assert "Worth a look: 1 object: 1 drawn by 1 of 2" in found.stdout
     found = written(tmp_path, document(boxes, asked=["ann", "bob"]), "--quorum", "2", "--force")
     assert "1 object kept, 1 dropped: kept with 2 of 2 votes" in found.stdout
@@ -200,7 +200,7 @@ def test_the_page_shows_quorums_and_pictures_of_what_was_outvoted(tmp_path):
     assert re.findall(r"<tr><td[^>]*>(\d)</td><td[^>]*>(\d)</td></tr>", page)[:2] == [
         ("1", "2"), ("2", "1"),
     ]  # fmt: skip
-    assert "dropped: drawn by 1 of 3, 2 keep an object" in page
+    assert "dropped: drawn by 1 of 3, 2 needed" in page
     assert "cat by consensus (annotation merged)" in page
     assert "ann&lt;" in page
     assert "ann<" not in page
@@ -318,10 +318,10 @@ def test_what_is_sent_is_in_the_order_of_review_with_its_reason(tmp_path):
     )
     rows = csv_rows(tmp_path / "review/sent.csv")
     assert [(row["image"], row["category"], row["reason"]) for row in rows] == [
-        ("c.jpg", "cat", "dropped: drawn by 1 of 3, 2 keep an object"),
-        ("c.jpg", "dog", "dropped: drawn by 1 of 3, 2 keep an object"),
-        ("d.jpg", "cat", "kept: drawn by 3 of 3, 2 keep an object; mean IoU 0.64"),
-        ("b.jpg", "cat", "kept: drawn by 2 of 3, 2 keep an object; cat by ann; dog by bob"),
+        ("c.jpg", "cat", "dropped: drawn by 1 of 3, 2 needed"),
+        ("c.jpg", "dog", "dropped: drawn by 1 of 3, 2 needed"),
+        ("d.jpg", "cat", "kept: drawn by 3 of 3, 2 needed; mean IoU 0.64"),
+        ("b.jpg", "cat", "kept: drawn by 2 of 3, 2 needed; cat by ann; dog by bob"),
     ]
 
 

@@ -92,6 +92,7 @@ CASES = [
     ("batch root --nonsense", "No such option"),
     ("consensus three.json -o m.json --quorum 1.5",
      "--quorum is 1.5; expected a whole number of votes, at most 3"),
+    ("consensus three.json -o m.json --quorum 1.0", "is '1.0'; expected votes (1 for one, the num"),
     ("consensus three.json -o m.json --quorum 0",
      "--quorum is 0; expected a whole number of votes, at most 3"),
     ("consensus three.json -o m.json --quorum 4",
