@@ -79,9 +79,10 @@ def _joined(parts: Sequence[Table]) -> Table:
 
 
 def _ranked(parts: Sequence[Table]) -> Table:
-    """Return all places, the highest scores first; ties are in the order of kinds and parts."""
+    """Return all places, the highest scores first; ties by kind, the largest first."""
     found = _joined(parts)
-    return found.take(np.lexsort((found["kind"], -found["score"].round(9))))
+    area = found["bbox"][:, 2:].prod(1)
+    return found.take(np.lexsort((-area, found["kind"], -found["score"].round(9))))
 
 
 def _worst(parts: Sequence[Table], n: int) -> Table:

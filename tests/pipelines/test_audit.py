@@ -250,6 +250,13 @@ def test_nothing_drawn(labels, model, kinds):
     assert [*bboxqa.audit(sides[0]).suspects.records()] == []
 
 
+def test_of_equal_scores_the_largest_is_first():
+    drawn = document([(0, 0, GHOST), (1, 0, [0, 0, 30, 90])])
+    sides = [bboxqa.read_coco(each, min_annotators=1) for each in (drawn, document([]))]
+    found = bboxqa.audit(*sides).suspects.records()
+    assert [(row["image"], row["score"]) for row in found] == [("1.png", 1), ("0.png", 1)]
+
+
 def test_crowds_are_no_labels(tmp_path):
     rows = [(0, 0, RIGHT), (0, 0, [150, 0, 100, 100], {"iscrowd": 1})]
     labels = write(tmp_path / "labels.json", document(rows))
