@@ -342,7 +342,7 @@ def test_folders_of_labels_are_people(tmp_path, form, place):
 
 def test_equal_annotations_in_a_folder_are_refused(tmp_path):
     paths = [coco(tmp_path / f"{name}.json", FIRST) for name in "ab"]
-    with pytest.raises(NothingToCompareError, match="have the same annotations"):
+    with pytest.raises(NothingToCompareError, match="one file twice, or one person copied"):
         read_dataset(tmp_path)
     # Two files that are typed are people, and so are those with other outlines.
     assert read_dataset(paths).annotator_names == ("a", "b")

@@ -333,8 +333,10 @@ def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:
         other = seen.setdefault(repr(drawn), file) if drawn else file
         if other.person != file.person and _outlines(other, choices) == _outlines(file, choices):
             first, second = (one_line(each.source.name) for each in (other, file))
-            problem = f"{first} and {second}: have the same annotations; expected other ones"
-            raise NothingToCompareError([problem], f"Name one of them only.\n{_lines(files)}")
+            problem = f"{first} and {second}: have the same annotations: one file twice, or one "
+            problem += "person copied the other, it is unknown who"
+            advice = f"Name one of them only, or both if these are two people.\n{_lines(files)}"
+            raise NothingToCompareError([problem], advice)
 
 
 def _outlines(file: AnnotationFile, choices: Choices) -> list[bytes]:
