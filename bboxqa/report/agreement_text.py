@@ -142,8 +142,10 @@ def text_lines(
 
 def people(n: int, names: Sequence[str], attribution: str) -> str:
     """Return how many annotators there are, by what they are named, and the first names."""
-    by = f"named by {attribution}" if attribution else "not named in the file"
-    return f"{count(n, 'annotator')} {by}: {first_few(names, _NAMES, one_line)}"
+    by = f" named by {attribution}" if attribution else " not named in the file"
+    if "per annotator" in attribution:
+        by = f", {attribution.replace('per annotator', 'each')}"
+    return f"{count(n, 'annotator')}{by}: {first_few(names, _NAMES, one_line)}"
 
 
 def _warnings(result: MeasuredAgreement, story: Story | None, *, is_chance: bool) -> Iterator[str]:

@@ -161,7 +161,7 @@ def test_people_and_files_are_chosen_by_options(tmp_path):
         for name, x in (("ann", 0), ("bob", 1))
     )
     done = run("agree", "--annotator", f"x={ann}", "--annotator", f"y={bob}")
-    assert "1 image, 2 annotations, 2 annotators named by one file per" in done.stdout
+    assert "1 image, 2 annotations, 2 annotators, one file each: " in done.stdout
     done = run("agree", folder, "--filter", "ann*")
     assert (done.returncode, "ann.json: no annotator is named" in done.stderr) == (2, True)
 
