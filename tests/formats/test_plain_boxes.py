@@ -1,5 +1,8 @@
 """Plain boxes are read as columns, which have the order and the values of records."""
 
+from pathlib import Path
+from time import process_time
+
 import numpy as np
 import pytest
 from support import cvat_xml, studio
@@ -8,6 +11,7 @@ from support.tool_files import translation_of
 from bboxqa.formats.column_builder import WHOLE
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.translation import collector
+from bboxqa.formats.translation.reading import ToolOrigin
 
 
 def of_cvat(path, kinds):
@@ -58,3 +62,14 @@ def test_columns_have_the_values_and_the_order_of_records(tmp_path, monkeypatch,
     assert columns.category_id.tolist() == [each["category_id"] for each in boxed]
     names = np.array(columns.annotator_names, object)
     assert names[columns.annotator["annotator"]].tolist() == [each["annotator"] for each in boxed]
+
+
+def test_records_of_alternating_parts_are_read_in_little_time():
+    into, n = collector.Collector(WHOLE), 2 * collector._WINDOW
+    for row in range(n):
+        into.annotation({"image_id": 1, "category_id": 1, "bbox": [row, 0, 1, 1]}, ("", row + 1))
+    into.flush()
+    origin = ToolOrigin(Path("a.csv"), into)
+    rows, before = [each for row in range(2000) for each in (row, n - 1 - row)], process_time()
+    assert [origin.record(row)["bbox"][0] for row in rows] == rows
+    assert process_time() - before < 2

@@ -126,9 +126,9 @@ class Part(msgspec.Struct, frozen=True, eq=False):
     lines: Lines
     own_ids: Sequence[str] | TextArray
     """See `Boxes`."""
-    held: bytes | Boxes | None
-    """The annotations, where they are asked for one by one; records as JSON, which takes a fifth of
-    the memory."""
+    held: Sequence[bytes] | Boxes
+    """The annotations, where they are asked for one by one; records as JSON, which takes less
+    memory."""
 
 
 _NOTHING_MORE = ReadSettings(keys=(), outlines=True, records=True)
@@ -445,7 +445,7 @@ class Collector:
             return
         n, first = len(found), self.builder.n + 1
         own_ids = found.own_ids if any(found.own_ids) else ()
-        held = found if self.settings.whole else None
+        held = found if self.settings.whole else ()
         self.parts.append(Part(first - 1, found.lines, own_ids, held))
         names = [*found.annotators, MISSING]
         columns: dict[str, Any] = {
@@ -486,7 +486,7 @@ class Collector:
         if not self._waiting:
             return
         records, wheres = zip(*self._waiting, strict=True)
-        self._waiting, settings, held = [], self.settings, None
+        self._waiting, settings, held = [], self.settings, list[bytes]()
         for number, record in enumerate(records, self.builder.n + 1):
             record.setdefault("id", number)
             if "attributes" in record:
@@ -498,7 +498,7 @@ class Collector:
                     # Its box is only the extent of its points.
                     del record["bbox"]
         if settings.whole:
-            held = msgspec.json.encode(records)
+            held = [*map(msgspec.json.encode, records)]
         elif settings.records:
             self.records += map(_without_keys, records)
         elif settings.on_records is not None:

@@ -67,7 +67,6 @@ class ToolOrigin:
         self.notes: Sequence[str] = found.notes
         self.image_names = found.image_names
         self._path, self._found = path, found
-        self._last: tuple[int, list[Any]] = (-1, [])
 
     def _part(self, row: int) -> Part:
         place = bisect_right(self._found.parts, row, key=lambda each: each.start) - 1
@@ -82,10 +81,7 @@ class ToolOrigin:
         part = self._part(row)
         if isinstance(part.held, Boxes):
             return {"id": row + 1, **part.held.record(row - part.start)}
-        if self._last[0] != part.start:
-            self._last = part.start, msgspec.json.decode(part.held or b"[]")
-        found: Record = self._last[1][row - part.start]
-        return found
+        return msgspec.json.decode(part.held[row - part.start], type=Record)
 
     def lists(self) -> dict[str, Any]:
         """Return the records with all their keys; see `AnnotationFile.lists`."""
