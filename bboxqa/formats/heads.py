@@ -82,7 +82,7 @@ _SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
     (
         "VOC", _XML, (rb"(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?"
         rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?!.*<sourceAnnotation\b)"
-        rb"(?=.*<(?:filename|object|size|folder)\b)"),
+        rb"(?=.*<(?:filename|object|size|folder|path|segmented)\b|\s*(?:</annotation>\s*)?\Z)"),
         "XML of Pascal VOC", _MEASURED,
     ),
     ("HTML", _XML, rb"(?i:.*<(?:!doctype html|html)\b)", "a web page",

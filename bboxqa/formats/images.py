@@ -120,7 +120,7 @@ class FileImages:
         """Image names in lists of images, by place."""
         self._into = into
         self._choices = into.settings.choices
-        self._names: dict[str, str] = {}
+        self._named: dict[str, tuple[str, Record]] = {}
         self._places: set[str] = set()
         into.lists_images = self._choices.missing_txt == "not-asked"
 
@@ -156,11 +156,12 @@ class FileImages:
         if not name:
             self._into.tally["unnamed"] += 1
             name = place or without_suffix(PurePosixPath(member.shown).name)
-        elif (other := self._names.setdefault(name, member.name)) != member.name:
+        elif name in self._named:
+            other = self.files[self._named[name][0]].name
             problem = f"{member.name}: its image is {one_line(name)}, as that of {other}"
             self._into.defect("T031", problem, where)
             name = place + PurePosixPath(name).suffix
-        image["file_name"] = name
+        self._call(place, image, name)
         known = self._into.size(image, name, *size)
         ends = (*ends_of(place), without_suffix(name))
         picture = next((self.pictures[each] for each in ends if each in self.pictures), None)
@@ -170,6 +171,17 @@ class FileImages:
 
     def _sized(self, image: Record, picture: Member | None) -> bool:
         """Give an image the size of its picture, or that which the user supplied, if any."""
+    def _call(self, place: str, image: Record, name: str) -> None:
+        """Name an image; another one that has the name is called by its own file instead."""
+        while True:
+            image["file_name"] = name
+            other = self._named.get(name)
+            self._named[name] = place, image
+            if other is None:
+                return
+            place, image = other
+            name = place + PurePosixPath(name).suffix
+
         size = None if picture is None else size_of_picture(picture)
         if size is None:
             size = given_size(self._choices, image["file_name"])

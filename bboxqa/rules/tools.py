@@ -254,7 +254,7 @@ RULES = (
         "T031 warning: several files name the same image",
         breaks="Annotations of different images would be merged into one image.",
         explanation="""The files were copied or renamed without changing the image name inside. All
-            but the first are read as an image named after the file. Correct the name.""",
+            but one are read as an image named after the file. Correct the name.""",
         example=_changed(_TWO, ("b.jpg", "a.jpg")),
     ),
     _rule(

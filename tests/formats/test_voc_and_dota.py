@@ -139,6 +139,30 @@ def test_a_defect_is_found_where_it_stands(tmp_path, text, code, line, words):
             alone(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("named", "images"),
+    [
+        ({"1": "2", "2": "2", "3": "c"}, {"1", "2", "c"}),
+        ({"1": "2", "2": "3", "3": "3"}, {"1", "2", "3"}),
+        ({"1": "a", "2": "a", "3": "2"}, {"a", "2", "3"}),
+    ],
+)
+def test_files_that_name_one_image_are_as_many_images(tmp_path, named, images):
+    write(tmp_path, **{f"{own}.xml": xml(thing(1, 1, 9, 9), name=f"{name}.jpg")
+                       for own, name in named.items()})  # fmt: skip
+    data = alone(tmp_path)
+    assert {*data.image_names} == {f"{name}.jpg" for name in images}
+    assert sorted(data.annotations.image) == [0, 1, 2]
+    assert found(tmp_path, "T031")
+
+
+@pytest.mark.parametrize("empty", ["<annotation />", "<annotation>\n</annotation>\n"])
+def test_a_file_without_content_is_an_image_without_objects(tmp_path, empty):
+    write(tmp_path, **{"a.xml": xml(thing(1, 1, 9, 9)), "b.xml": empty})
+    assert alone(tmp_path).image_names == ("a.jpg", "b")
+    assert not found(tmp_path, "T012")
+
+
 def test_a_file_with_a_document_type_is_refused(tmp_path):
     bomb = '<!DOCTYPE a [<!ENTITY b "bbbbbbbb"><!ENTITY c "&b;&b;">]>\n'
     write(tmp_path, **{"a.xml": bomb + xml(thing(1, 1, 9, 9), name="&c;")})
