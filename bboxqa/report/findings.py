@@ -240,7 +240,7 @@ def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False)
     if rest := further[_TITLES:]:
         yield f"… and {count(len(rest), 'more rule')}: {first_few(rest, _CODES, _number)}"
     if infos:
-        yield from ("", f"Info: {', '.join(map(_number, infos))}; --verbose lists them")
+        yield from ("", f"Info: {', '.join(map(_number, infos))}; {_to_list(infos)}")
     yield ""
     yield from summary_lines(report)
     # Whether findings that are not listed have a fix is not known.
@@ -268,6 +268,11 @@ def _number(group: Group) -> str:
     return group.rule.code + (f" ({group.total:,})" if group.total > 1 else "")
 
 
+def _to_list(groups: Sequence[Group]) -> str:
+    are_cut = any(group.total > len(group.listed) for group in groups)
+    return f"--verbose{' --max-findings 0' * are_cut} lists them"
+
+
 def _group(group: Group, *, verbose: bool) -> Iterator[str]:
     """Yield the findings of a rule, all that are listed or the first places of the worst."""
     yield group.title
@@ -277,7 +282,7 @@ def _group(group: Group, *, verbose: bool) -> Iterator[str]:
         # The first finding of each cause comes before more of one.
         first = {each.key: each for each in reversed(listed)}
         order = sorted(listed, key=lambda each: (-each.severity.rank, first[each.key] is not each))
-        listed, how = tuple(order[:_PLACES]), "; --verbose lists them"
+        listed, how = tuple(order[:_PLACES]), f"; {_to_list([group])}"
     for number, finding in enumerate(listed):
         other = "" if finding.severity is group.severity else f"{finding.severity}: "
         yield f"  {place(finding)}  {_MARKS[finding.fix]}{other}{content(finding)}"

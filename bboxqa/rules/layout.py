@@ -25,6 +25,8 @@ from bboxqa.geometry.boxes import bbox_iou, corners
 # How far hand-drawn boxes may extend beyond their image, as a share of its side.
 _PART_OF_SIDE = 0.02
 _PIXELS = 2.0
+# Whole pixels become shares with a few digits, and pixels again, up to this difference.
+_ROUNDING = 1e-6
 
 
 ImagesOfBoxes = tuple[FloatArray, IndexArray | IntArray, int]
@@ -266,7 +268,7 @@ class _Evidence(msgspec.Struct, frozen=True, eq=False):
 def are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
     """Return which boxes are fractions up to 1 in images of more than a few pixels, (N,) bool."""
     small: BoolArray = row_max(bbox) <= 1
-    small[small] &= (bbox[small] % 1 != 0).any(axis=1)
+    small[small] &= (np.abs(bbox[small] - bbox[small].round()) > _ROUNDING).any(axis=1)
     return small & ~(row_min(size) <= 2 * _PIXELS)
 
 

@@ -120,6 +120,13 @@ def test_each_further_rule_names_its_first_place():
     ]
 
 
+def test_how_to_list_all_is_said():
+    found = [finding(row=row) for row in range(5)]
+    assert "  … and 2 more; --verbose lists them" in [*text_lines(report(*found))]
+    lines = [*text_lines(report(*found, unlisted={"B001": 9}))]
+    assert "  … and 11 more; --verbose --max-findings 0 lists them" in lines
+
+
 def test_what_is_not_listed_is_counted():
     lines = lines_of(finding(fix="unsafe"), unlisted={"B001": 1481, "C002": 2})
     assert "  … and 1,481 more (--max-findings 0 shows all)" in lines

@@ -144,6 +144,13 @@ def test_what_is_no_proof_is_not_said(write, outlines, seed):
     assert LAYOUT_CODES.isdisjoint(report_of(json.dumps(content)).counts)
 
 
+def test_pixels_that_were_shares_of_few_digits_are_no_shares():
+    content = json.loads(document(lambda *box: box[:4], outlines=False, areas=False)[0])
+    for each in content["annotations"]:
+        each["bbox"] = [1e-10, 1.2e-10, 0.9999999999, 0.9999999998]
+    assert LAYOUT_CODES.isdisjoint(report_of(json.dumps(content)).counts)
+
+
 def test_boxes_elsewhere_than_their_outlines_have_no_other_layout():
     """A converter of outlines took the first two points for centre and sides."""
     content = json.loads(document(lambda *box: box[:4])[0])
