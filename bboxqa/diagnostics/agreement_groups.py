@@ -185,7 +185,7 @@ def _pooled(sums: FloatArray, pairs: BoolArray, axis: int | None = None) -> Floa
 
 
 # Fewer identical boxes, or a lower share of them, prove nothing.
-_LEAST, _LEAST_SHARE = 5, 0.05
+LEAST_IDENTICAL, _LEAST_SHARE = 5, 0.05
 # Copies have at least so many times the identical boxes of independent annotators.
 _FACTOR = 3.0
 _STEPS = 100
@@ -236,7 +236,7 @@ def copies(matched: MatchedUnits) -> Table:
     n_equal_others, n_others, alike_others = of_each[:, first] + of_each[:, second] - 2 * sums
     others, others_alike = ratio(n_equal_others, n_others), ratio(alike_others, n_others)
     usual = np.fmax(expected, np.minimum(np.nan_to_num(others), near_share))
-    copied = (same.n_counted >= _LEAST) & (
+    copied = (same.n_counted >= LEAST_IDENTICAL) & (
         same.interval[:, 0] > np.maximum(_LEAST_SHARE, _FACTOR * usual)
     )
     return Table(
@@ -264,9 +264,8 @@ def _alike(of: Annotations, pairs: CandidatePairs) -> BoolArray:
     return pairs.similarity >= least
 
 
-def all_share_boxes(table: Table, names: Sequence[str]) -> bool:
-    """Return whether all annotators are one group of copies, so that no one is left out."""
-    copied = table.take(np.flatnonzero(table["copied"]))
+def all_share_boxes(copied: Table, names: Sequence[str]) -> bool:
+    """Return whether pairs of `copies` make all annotators one group, so that no one is left."""
     group = component_of_each(len(names), copied.codes("annotator_1"), copied.codes("annotator_2"))
     return len(copied) > 0 and bool((group == group[0]).all())
 
@@ -294,14 +293,14 @@ def _without_copies(matched: MatchedUnits) -> MatchedUnits | None:
     if matched.data.assigned.sum(1).max(initial=0) < _LEAST_OBJECTS:
         return None
     table = copies(matched)
-    if not table["copied"].any() or all_share_boxes(table, matched.data.annotator_names):
+    table = table.take(np.flatnonzero(table["copied"]))
+    if not len(table) or all_share_boxes(table, matched.data.annotator_names):
         return None
     of, pairs, n_images = matched.data.annotations, matched.pairs, len(matched.data.image_names)
     edges, assigned = drawn_edges(matched), matched.data.assigned.copy()
     identical = equal_edges(edges[pairs.left], edges[pairs.right]).all(1) & _alike(of, pairs)
     first_of, second_of = (table.codes(f"annotator_{number}") for number in (1, 2))
-    for place in np.flatnonzero(table["copied"]).tolist():
-        first, second = first_of[place], second_of[place]
+    for first, second in zip(first_of, second_of, strict=True):
         own = (of.annotator[pairs.left] == first) & (of.annotator[pairs.right] == second)
         image = of.image[pairs.left]
         n_pairs, n_same = (

@@ -109,6 +109,14 @@ def test_copied_boxes_put_nobody_in_the_wrong():
     assert "above all" not in sentence(story, "boxes in different places")
 
 
+@pytest.mark.parametrize("images", [1, 4])
+def test_copies_are_told_of_few_images(images):
+    size = {"images": images, "objects": 20}
+    story = told({"p*": "jitter=14%", "p02": "copy=p01:1"}, **size)
+    assert sentence(story, "p01 and p02 copied boxes", "100 % of those that both drew")
+    assert not any("copied" in line for line in told({"p*": "jitter=14%"}, **size).story)
+
+
 def test_where_copies_leave_two_it_is_unknown_whose_boxes_are_moved():
     story = told({"p*": "jitter=1", "p02": "copy=p01:1", "p03": "offset=5,0"})
     assert sentence(story, "p01 and p02 copied boxes")

@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import FloatArray, IndexArray, distinct
 from bboxqa.core.text import count, first_few, joined, names_in_words
-from bboxqa.diagnostics.agreement_groups import all_share_boxes, independent
+from bboxqa.diagnostics.agreement_groups import LEAST_IDENTICAL, all_share_boxes, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import holm, medians, object_cells
 from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, MEASURES, in_halves
@@ -206,8 +206,10 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield pairs of annotators who share boxes."""
     table = of.table("copies")
     found = bounds(table, "identical_share")
-    copied = np.flatnonzero(table["copied"])
-    if len(copied) and all_share_boxes(table, [*of.names]):
+    # Too few images for an interval show copies where all boxes are identical.
+    is_equal = (found.value == 1) & (table["n_identical"] >= LEAST_IDENTICAL) & np.isnan(found.low)
+    copied = np.flatnonzero(table["copied"] | is_equal)
+    if len(copied) and all_share_boxes(table.take(copied), [*of.names]):
         least = float(found.value[copied].min())
         share = "all" if least == 1 else f"{in_percent(least)} or more of the"
         share = "nearly all" if share.startswith("100") else share
