@@ -118,6 +118,8 @@ class FileImages:
         self.left_out = [*apart, *(e for e in tools if _kind(e.head()) in ("VOC", "LabelMe"))]
         self.listed: dict[str, str] = {}
         """Image names in lists of images, by place."""
+        self.lacking = "label file"
+        """What an image without one lacks."""
         self._into = into
         self._choices = into.settings.choices
         self._named: dict[str, tuple[str, Record]] = {}
@@ -169,8 +171,6 @@ class FileImages:
         self._into.tally["unsized"] += not (known or self._sized(image, picture))
         return image, picture
 
-    def _sized(self, image: Record, picture: Member | None) -> bool:
-        """Give an image the size of its picture, or that which the user supplied, if any."""
     def _call(self, place: str, image: Record, name: str) -> None:
         """Name an image; another one that has the name is called by its own file instead."""
         while True:
@@ -182,6 +182,8 @@ class FileImages:
             place, image = other
             name = place + PurePosixPath(name).suffix
 
+    def _sized(self, image: Record, picture: Member | None) -> bool:
+        """Give an image the size of its picture, or that which the user supplied, if any."""
         size = None if picture is None else size_of_picture(picture)
         if size is None:
             size = given_size(self._choices, image["file_name"])
@@ -276,14 +278,14 @@ class FileImages:
             if asked == "asked":
                 self.add(place, Where(name, 1))
             else:
-                problem = f"{one_line(name or place)}: has no label file"
+                problem = f"{one_line(name or place)}: has no {self.lacking}"
                 self._into.defect("T023", problem, Where("", 1))
         said = "not asked about; if nothing was found there: --missing-txt asked"
         if asked is not None:
             found = "asked about, with nothing found" if asked == "asked" else "not asked about"
             said = f"{found}, as --missing-txt says"
         if places:
-            some = f"{count(len(places), 'image')} without a label file"
+            some = f"{count(len(places), 'image')} without a {self.lacking}"
             self._into.notes.append(f"{some}: taken as {said}")
 
 

@@ -15,10 +15,11 @@ import msgspec
 from bboxqa.core.arrays import AnyPath, Files
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, person_in
+from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
-from bboxqa.formats.heads import CLASS_NAMES, TABLES, is_without_coco
-from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only
+from bboxqa.formats.heads import CLASS_NAMES, TABLES, as_utf8, is_without_coco
+from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only, is_label_name
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.registry import format_of, formats_of, sources_below, suffixes
@@ -35,6 +36,10 @@ from bboxqa.model.annotations import NO_CHOICES, Choices
 
 _SHOWN = 3
 _NAME_ONE = "Name the file or the folder that holds annotations."
+_LABELS = (
+    "Labels of YOLO have a class and a box in shares of the image, such as 0 0.5 0.5 0.2 0.1; "
+    "those of DOTA have four corners in pixels and a category."
+)
 _IF_MASKS = (
     "If PNG or TIFF files are masks: --mask instances (each value is an object), --mask binary "
     "(each file is one object), --mask objects (each file is one object in the folder of its "
@@ -357,8 +362,13 @@ def _nothing_in(
                 inside = f"{file.relative_to(path)}{error.problems[0].removeprefix(str(file))}"
                 return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
             break
+    advice = _NAME_ONE
+    if labels := sorted(each for each in others if is_label_name(each.name)):
+        line = as_utf8(labels[0].head).strip().decode("utf-8", "replace").partition("\n")[0]
+        problem += f"; {one_line(labels[0].name)} begins with {cut(one_line(line))!r}"
+        advice = _LABELS
     has_pictures = any(map(is_picture, names))
-    return DatasetError([problem], f"{_NAME_ONE}\n{_IF_MASKS}" if has_pictures else _NAME_ONE)
+    return DatasetError([problem], f"{advice}\n{_IF_MASKS}" if has_pictures else advice)
 
 
 def sources_in(

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from support.cli import run
-from support.tool_files import alone, drawn, exact_rows, translation_of
+from support.tool_files import alone, drawn, exact_rows, found, translation_of
 
 import bboxqa
 from bboxqa import read_coco, reading, validate
@@ -39,6 +39,21 @@ def of_line(tmp_path, line, names="names: [cat, dog]\n"):
 def two(folder, ann=BOX, bob=BOX, **more):
     """Write a folder with one of labels for each of two people, and shared pictures."""
     return made(folder, ann__a_txt=ann, bob__a_txt=bob, images__a_ppm=PICTURE, **more)
+
+
+def test_pixels_are_shown_with_the_form_of_labels(tmp_path):
+    folder = made(tmp_path / "pix", a_txt="0 305 200 1010 429\n", b_txt="1 15 20 110 49\n")
+    with pytest.raises(DatasetError, match=r"a\.txt begins with '0 305 200 1010 429'") as error:
+        alone(folder)
+    assert "in shares of the image, such as 0 0.5 0.5 0.2 0.1" in error.value.advice
+
+
+def test_labels_beside_pictures_are_not_looked_for_where_others_are_in_a_folder(tmp_path):
+    made(tmp_path, train__labels__a_txt=BOX, train__images__a_ppm=PICTURE, raw__b_ppm=PICTURE)
+    assert [each[3] for each in found(tmp_path, "T023")] == ["raw/b.ppm: has no label file"]
+    made(tmp_path, raw__b_txt=BOX)
+    ((*_, message),) = found(tmp_path, "T023")
+    assert message == "raw/b.ppm: has no label file in a folder labels, where others are"
 
 
 @pytest.mark.parametrize(

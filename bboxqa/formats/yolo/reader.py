@@ -82,6 +82,9 @@ def translate(path: Path, into: Collector) -> None:
     # If there are label folders, other text files describe the data set.
     labels = [each for each in texts if "labels" in each.folder.lower().split("/")] or texts
     images = FileImages(path, into, labels, others)
+    unread = {label_folders.without_suffix(name) for name in known_texts - {e.name for e in labels}}
+    if any(label_folders.without_suffix(e.name) in unread for e in images.pictures.values()):
+        images.lacking = "label file in a folder labels, where others are"
     if not images.files and not images.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
     described = _described(path, others)
