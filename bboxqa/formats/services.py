@@ -28,7 +28,7 @@ _DETECTION = "groundtruth/object-detection"
 _DRAWN = ("boundingBoxes", "polygons")
 _APART = {
     "line": "polyline",
-    "point": "key point",
+    "point": "point",
     "mask": "mask",
     "composite_mask": "mask",
     "radio_answer": "image label",
@@ -230,7 +230,9 @@ def zooniverse(path: Path, into: Collector) -> None:
 def _rectangle_of(given: _Object) -> Record:
     """Return a rectangle, which newer projects place by its centre; others are kept apart."""
     if "width" not in given or "height" not in given:
-        return {"shape": "key point" if given.keys() >= {"x", "y"} else "other shape"}
+        # Circles and ellipses have radii.
+        is_point = given.keys() >= {"x", "y"} and given.keys().isdisjoint(("r", "rx"))
+        return {"shape": "point" if is_point else "other shape"}
     corner = ("x_center", "y_center") if "x_center" in given else ("x", "y")
     x, y, width, height = numbers_of(given, (*corner, "width", "height"))
     if "x_center" in given:

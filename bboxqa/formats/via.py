@@ -29,7 +29,7 @@ _NOTES = (
 _HASH = re.compile(r"\A(\s*)#")
 # Usual names of the attribute that holds the label, the most specific first.
 _LABELS = ("label", "labels", "class", "category", "class_name", "object", "type", "name")
-_APART = {"point": "key point", "polyline": "polyline", "line": "polyline"}
+_APART = {"line": "polyline"}
 _Values = dict[str, Any]
 _Region = tuple[str | int, object, _Values]
 

@@ -295,6 +295,13 @@ def test_all_people_of_a_group_without_common_images_are_counted(tmp_path):
     assert error.value.problems[0].endswith("no image: (ann), (bob, cid, dan and 2 more)")
 
 
+def test_the_command_that_looks_for_a_cause_has_all_files(tmp_path):
+    paths = [coco(tmp_path / f"{n}.json", ()) for n in range(5)]
+    with pytest.raises(NothingToCompareError, match="nothing to measure") as error:
+        read_dataset(tmp_path)
+    assert error.value.command == f"bboxqa validate {' '.join(map(str, paths))}"
+
+
 def test_folders_of_images_with_one_label_file_of_each_person_are_refused(tmp_path):
     for n, (place, who) in enumerate(product(("image1", "image2"), ("ann", "bob"))):
         labels(tmp_path / place / who, "yolo", FIRST[:1], n)

@@ -7,7 +7,7 @@ import pytest
 from support.tool_files import alone, asked, drawn, found, write
 
 from bboxqa import read_coco
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.formats.registry import format_of
 
 BOX = {"left": 40, "top": 50, "width": 100, "height": 80}
@@ -162,3 +162,19 @@ def test_rectangles_of_volunteers(tmp_path):
     assert [(line, said[-11:]) for _, line, _, said in found(broken, "T001")] == [
         (2, "is not JSON")
     ]
+
+
+def test_points_and_circles_of_volunteers_are_told_apart_and_not_advised_as_key_points(tmp_path):
+    point = {"x": 40, "y": 50, "toolIndex": 0}
+    people = [classification(who, [point, {**point, "r": 9}]) for who in ("ann", "bob")]
+    path = classifications(tmp_path / "a.csv", *people)
+    box = classification("ann", [{**point, "width": 9, "height": 9}], subject="901", name="b.jpg")
+    for rows, where in (people, ""), ([*people, box], " in images with two annotators"):
+        classifications(path, *rows)
+        with pytest.raises(NothingToCompareError, match="nothing to measure") as error:
+            read_coco(path, keypoints=True)
+        assert f"no annotations that have a box{where};" in str(error.value)
+        said, todo = error.value.advice.split("\n")
+        assert said == "2 points and 2 other shapes are not compared"
+        assert "--similarity" not in todo
+        assert "bboxqa stats FILE.csv" in todo

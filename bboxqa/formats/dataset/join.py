@@ -22,7 +22,7 @@ from bboxqa.formats.dataset.names import (
     variants_of,
     with_one_order,
 )
-from bboxqa.formats.dataset.people import Attribution, listed_files, unnamed
+from bboxqa.formats.dataset.people import Attribution, listed_files, nothing_to_compare, unnamed
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.dataset.sessions import (
     lacking_notes,
@@ -76,7 +76,7 @@ def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Rea
         raise _refusal(joined)
     notes = [*file_notes(files, attribution)]
     if reading.min_annotators > 1:
-        notes += _notes_on_asked(joined, assigned.sum(1))
+        notes += _notes_on_asked(joined, assigned.sum(1), rows, reading.choices.mask)
     notes += filter(None, [again])
     if reading.on_joined is not None:
         reading.on_joined(files, attribution, rows, again)
@@ -126,7 +126,9 @@ def _refusal(joined: Joined) -> DatasetError:
     return DatasetError(joined.problems, "\n".join(advice), files=joined.origins)
 
 
-def _notes_on_asked(joined: Joined, n_asked: IndexArray) -> Iterator[str]:
+def _notes_on_asked(
+    joined: Joined, n_asked: IndexArray, rows: Rows, mask: str | None
+) -> Iterator[str]:
     """Yield a note on images with fewer than two annotators; refuse files without others."""
     files, of = joined.files, joined.attribution
     single, bare = int((n_asked < 2).sum()), int((n_asked == 0).sum())
@@ -134,6 +136,8 @@ def _notes_on_asked(joined: Joined, n_asked: IndexArray) -> Iterator[str]:
         unknown = f", of which {bare:,} without annotations or a list of annotators" if bare else ""
         yield f"{count(single, 'image')} with fewer than two annotators left out{unknown}"
     if single < len(n_asked):
+        if not (n_asked[rows.image] > 1).any():
+            raise nothing_to_compare(files, mask, " in images with two annotators")
         return
     people = f"{count(len(of.names), 'annotator')} by {of.way}"
     problem = f"{listed_files(files)}: {people}, but no image has two of them"

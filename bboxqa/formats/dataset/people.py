@@ -78,7 +78,7 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     if sources.is_named and way not in (None, "files"):
         raise ConfigError(f"named files are one annotator each, not {way!r}")
     if not is_one_enough and not any(len(file.columns.id) for file in files):
-        raise _nothing_to_compare(files, reading.choices.mask)
+        raise nothing_to_compare(files, reading.choices.mask)
     if sources.is_named:
         return _by_file(files, sources, reading)
     if reading.annotator_key is not None:
@@ -385,16 +385,18 @@ def _nothing_found(
     return NothingToCompareError([f"{listed_files(files)}: {problem}"], advice)
 
 
-def _nothing_to_compare(files: Sequence[AnnotationFile], mask: str | None) -> NothingToCompareError:
+def nothing_to_compare(
+    files: Sequence[AnnotationFile], mask: str | None, where: str = ""
+) -> NothingToCompareError:
     """Return the error for files without annotations to compare, read as masks or not."""
     n_apart = sum((Counter(file.n_apart) for file in files), Counter[str]())
-    typed = [*(file.source.name for file in files[:_SHOWN]), *(("--mask", mask) if mask else ())]
-    command = f"bboxqa validate {typed_paths(typed)}"
+    typed = typed_paths([file.source.name for file in files])
+    command = f"bboxqa validate {typed}{f' --mask {mask}' if mask else ''}"
     what, advice = "annotations", f"For a possible cause: {command}"
     if n_apart:
         what, command = "annotations that have a box", ""
         advice = f"{apart_note(n_apart)}\n{apart_advice(n_apart)}"
-    problem = f"{listed_files(files)}: no {what}; nothing to measure"
+    problem = f"{listed_files(files)}: no {what}{where}; nothing to measure"
     return NothingToCompareError([problem], advice, command=command)
 
 
