@@ -56,7 +56,7 @@ def content_of(
     Names in the records are replaced by pseudonyms. The last four are of `Reading.on_joined`.
     """
     is_named = attribution.names != (UNNAMED,)
-    found = _Joined(data, is_named=is_named)
+    found = _Joined(data, is_named=is_named, is_joint=len(files) > 1)
     names = np.array([*attribution.names, ""], object)
     by_file = attribution.author, attribution.asked, rows.by_file(len(files))
     for file, author, asked, used in zip(files, *by_file, strict=True):
@@ -78,14 +78,14 @@ def content_of(
         for file, name, other, problem in renamed_categories(files)
     ]
     of_files = file_notes(files, attribution, with_losses=False)
-    return content, [*of_files, *filter(None, [again]), *renamed, *found.notes()]
+    return content, [*of_files, *filter(None, [again]), *renamed, *found.id_notes()]
 
 
 class _Joined:
     """The records of all files added so far."""
 
-    def __init__(self, data: Dataset, *, is_named: bool) -> None:
-        self._data, self._is_named = data, is_named
+    def __init__(self, data: Dataset, *, is_named: bool, is_joint: bool) -> None:
+        self._data, self._is_named, self._is_joint = data, is_named, is_joint
         self._images, self._categories = dict[str, Record](), dict[str, Record]()
         self._own_names: dict[str, str] = {}
         # Annotations with the names of their image and category, or of their image only.
@@ -94,6 +94,8 @@ class _Joined:
         self._repeats: list[str] = []
         # Keys of image records whose value differs from that of an earlier record of the image.
         self._left_out: Counter[str] = Counter()
+        # Records of files that have ids: the kind, the joint record, its id in the file, the file.
+        self._given: list[tuple[str, Record, int, str]] = []
         self._tops: list[Record] = []
 
     def add(
@@ -109,9 +111,13 @@ class _Joined:
         `authors` are those of all annotations, `of_all` is the annotator of the whole file, if each
         file has one.
         """
-        columns = file.columns
+        columns, source = file.columns, file.source.name
         labels = self._add_images(file, records["images"])
         names, reordered = self._add_categories(file, records["categories"])
+        has_ids = self._is_joint and not file.numbers_categories
+        if has_ids:
+            self._given += [("image", self._images[labels[n]], n, source) for n in labels]
+            self._given += [("category", self._categories[names[n]], n, source) for n in names]
         ids = (columns.id, columns.image_id, columns.category_id, columns.bbox, columns.iscrowd)
         rows = zip(used.tolist(), *(each[used].tolist() for each in ids), strict=True)
         for row, own, image_id, category_id, bbox, is_crowd in rows:
@@ -128,6 +134,8 @@ class _Joined:
             if columns.text_ids is not None and whole_number(record["id"]) is None:
                 whole["own_id"] = record["id"]
             self._annotations.append((whole, labels[image_id], names[category_id]))
+            if has_ids:
+                self._given.append(("annotation", whole, own, source))
         self._add_apart(of_all, records, labels, names)
         self._repeats += records.get("repeats", ())
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
@@ -239,8 +247,19 @@ class _Joined:
             images, categories, annotations, apart, self._repeats, asked, top, differing, own_names
         )
 
-    def notes(self) -> Iterator[str]:
-        """Yield a note on keys of image records that are left out."""
+    def id_notes(self) -> Iterator[str]:
+        """Yield notes on ids of COCO files that other records have in the joint content."""
+        new = [each for each in self._given if each[1]["id"] != each[2]]
+        kinds = Counter(kind for kind, *_ in new)
+        if some := [count(kinds[noun], noun) for noun in ("annotation", "image") if kinds[noun]]:
+            yield f"new ids, since those of the files clash or differ: {' and '.join(some)}"
+        moved = {
+            f"{record['name']!r} is {number} in {source} and {record['id']} in the output"
+            for kind, record, number, source in new
+            if kind == "category"
+        }
+        if moved:
+            yield f"ids of categories differ: {first_few(sorted(moved), _SHOWN, str)}"
         if self._left_out:
             keys = first_few(sorted(self._left_out), _SHOWN)
             n = count(max(self._left_out.values()), "further image record")

@@ -63,7 +63,7 @@ class Conversion(msgspec.Struct, frozen=True):
     """What annotators said, and was left out because the format cannot hold it."""
     notes: tuple[str, ...]
     """Findings because of which `agree` refuses the files, what was left out when they were read,
-    what is left out without being refused, such as unused categories, and what changed."""
+    what is left out without being refused, such as ids, and what only the pictures hold."""
 
     def __repr__(self) -> str:
         return f"<Conversion: {self.path}: {self.in_words()}>"

@@ -215,11 +215,13 @@ def merged(tmp_path, *files, **more):
     return [note.replace(f"{tmp_path}/", "") for note in made.notes], sorted(drawn), names
 
 
-def test_equal_names_are_one_category_whatever_their_ids(tmp_path):
+def test_equal_names_are_one_category_and_ids_that_differ_are_told(tmp_path):
     ann = coco(tmp_path / "ann.json", {1: "cat", 2: "dog"}, ["a.jpg"], "ann")
     bob = coco(tmp_path / "bob.json", {1: "dog", 2: "cat"}, ["a.jpg"], "bob")
     notes, drawn, names = merged(tmp_path, ann, bob)
-    assert notes == []
+    new, moved = notes
+    assert new == "new ids, since those of the files clash or differ: 1 annotation"
+    assert "ids of categories differ: 'cat' is 2 in bob.json and 1 in the output, 'dog'" in moved
     assert drawn == [("a.jpg", "cat", "ann"), ("a.jpg", "dog", "bob")]
     assert names == {1: "cat", 2: "dog"}
 
@@ -276,7 +278,9 @@ def test_a_file_an_image_is_one_data_set_without_people(tmp_path, is_folder):
     files = [coco(tmp_path / f"in/{n}.json", {1: "cat"}, [f"im{n}.jpg"]) for n in range(5)]
     notes, drawn, _ = merged(tmp_path, *([tmp_path / "in"] if is_folder else files))
     assert drawn == [(f"im{n}.jpg", "cat", None) for n in range(5)]
-    assert notes == []
+    assert notes == [
+        "new ids, since those of the files clash or differ: 4 annotations and 4 images"
+    ]
 
 
 def test_the_root_category_of_roboflow_is_kept_and_told(tmp_path):

@@ -146,7 +146,9 @@ _write = partial(
     Writer,
     layout="file",
     # The gain of an image in review.json is the sum over its objects, whose rows have it.
-    holds=frozenset({"rotation", "crowd", "unasked images", "gain", "image sizes"}),
+    holds=frozenset({
+        "rotation", "crowd", "unasked images", "gain", "image ids", "annotation ids", "image sizes",
+    }),
     keys=_held_keys,
     losses=_losses,
     is_known_by_suffix=True,

@@ -40,7 +40,8 @@ COCO_JSON = Writer(
     frozenset({
         "polygon", "holes", "mask", "rotation", "corners", "box and outline", "keypoints",
         "visibility", "area", "keypoint box", "keys", "crowd", "unasked images", "unnamed images",
-        "image sizes", "unused categories", "descriptions",
+        "image ids", "annotation ids", "category ids", "image sizes", "unused categories",
+        "descriptions",
     }),
 )  # fmt: skip
 """All data, with `annotator` on annotations and `annotators` on images."""

@@ -174,7 +174,7 @@ STUDIO_JSON = Writer(
     _files,
     frozenset({
         "polygon", "mask", "rotation", "keypoints", "keypoint box", "score", "source", "reason",
-        "gain", "unasked images", "image sizes", *_LINES, *_TIMES,
+        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *_LINES, *_TIMES,
     }),
     keeps=lambda key, value: key != "source" or value == _BEGUN,
     reads={"category": str.strip},

@@ -334,8 +334,8 @@ class Writer(msgspec.Struct, frozen=True):
     - lines: "polyline", "line", "cuboid";
     - keys of records such as "score", "attributes" or "source"; "keys" for all of them;
     - "crowd" and "unasked images";
-    - what no annotator said: "image sizes", "unused categories", "descriptions" such as `info`,
-      and "unnamed images".
+    - what no annotator said: "image ids", "annotation ids", "category ids", "image sizes",
+      "unused categories", "descriptions" such as `info`, and "unnamed images".
     """
     keys: Callable[[Content], Collection[str]] = lambda _: ()
     """Returns further keys of annotations that are written, given the content."""

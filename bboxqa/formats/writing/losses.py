@@ -3,7 +3,7 @@
 import math
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -42,8 +42,7 @@ _OF_ANNOTATIONS = {"id", "own_id", "image_id", "category_id", "bbox", "annotator
 # Keys that follow from other keys, or carry no information.
 _OF_ANNOTATIONS |= {"num_keypoints", "shape", "segmentation", "iscrowd"}
 _OF_IMAGES = {"id", "own_id", "file_name", "width", "height", "annotators"}
-# Where a picture is from, which no annotator said.
-_OF_IMAGES |= {"license", "flickr_url", "coco_url", "date_captured"}
+_IMAGE_ORIGINS = ("license", "flickr_url", "coco_url", "date_captured")
 _OF_CATEGORIES = {"id", "own_id", "name"}
 # What `Writer.holds` names that is no key of annotations.
 _NO_KEYS = {*_OUTLINES, "corners", "visibility", "crowd", "skeleton", "keys", "line", "polyline"}
@@ -52,6 +51,7 @@ _MARKS = ("occluded", "truncated", "difficult")
 # Tolerance as a share of areas.
 _ROUNDED_AREA = 1e-3
 _LISTED = 5
+_EMPTY: tuple[object, ...] = (None, "", [], {}, 0)
 _How = Literal["left out", "changed", "ambiguous"]
 
 
@@ -208,7 +208,7 @@ def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
     lists: tuple[tuple[Iterable[Record], str, set[str], Callable[[Record], str]], ...] = (
         (content.annotations, "annotation", known, shown_id),
         (content.held(holds), "line", known | {"points", "label"}, shown_id),
-        (content.images, "image", {*_OF_IMAGES, *(holds & {"gain"})}, image_name),
+        (content.images, "image", {*_OF_IMAGES, *_IMAGE_ORIGINS, *(holds & {"gain"})}, image_name),
         (content.categories, "category",
          {*_OF_CATEGORIES, *(holds & {"keypoints", "skeleton"})}, lambda each: str(each["name"])),
     )  # fmt: skip
@@ -238,19 +238,29 @@ def _names_written(content: Content, to_format: Writer) -> list[str]:
 def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
     """Yield notes on what a format has no place for, but what no annotator said, and on changes."""
     title, holds = to_format.title, to_format.holds
-    if "descriptions" in holds and content.differing:
+    lost = []
+    if "descriptions" not in holds:
+        said = (key for key, each in content.top.items() if each not in _EMPTY)
+        if keys := sorted({*said, *content.differing}):
+            lost.append(f"{_quoted(keys)} of the file")
+        images = content.images
+        if keys := [k for k in _IMAGE_ORIGINS if any(each.get(k) not in _EMPTY for each in images)]:
+            lost.append(f"{_quoted(keys)} of images")
+    elif content.differing:
         yield f"left out: {_quoted(content.differing)}, in which the files differ"
     if "unused categories" not in holds:
         used = {*_names_written(content, to_format)}
         if unused := [name for name in content.category_names.values() if name not in used]:
             some = count(len(unused), "category", "categories")
-            of = f"{some} that no annotation has ({_quoted(unused)})"
-            yield f"left out, as {title} cannot hold it: {of}"
+            lost.append(f"{some} that no annotation has ({_quoted(unused)})")
     elif (root := next((e for e in content.categories if e["id"] == 0), None)) is not None:
         above = {e.get("supercategory") for e in content.categories if e is not root}
         if above == {root["name"]} and all(e["category_id"] for e in content.annotations):
             option = f"--map {shlex.quote(root['name'] + '=')}"
             yield f"kept: the root category {root['name']!r}; to leave it out: {option}"
+    lost += _lost_ids(content, holds)
+    if lost:
+        yield f"left out, as {title} cannot hold it: {', '.join(lost)}"
     if "image sizes" not in holds and any(each.get("width") for each in content.images):
         beside = "put the pictures beside it in the folder images"
         by_file = "read it with --image-size FILE, such as the input"
@@ -264,6 +274,23 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
     pairs = (pair for each in given if isinstance(each, dict) for pair in each.items())
     if names := sorted({key for key, each in pairs if to_format.becomes_text(key, each)}):
         yield f"changed: numbers and true become text in attributes of {title}: {_quoted(names)}"
+
+
+def _lost_ids(content: Content, holds: Collection[str]) -> Iterator[str]:
+    """Yield the numbers of records whose ids are lost, with their nouns."""
+    for plural, noun, records in (
+        ("images", "image", content.images),
+        ("annotations", "annotation", content.annotations),
+        ("categories", "category", content.categories),
+    ):
+        has_texts = any("own_id" in each for each in records)
+        # Only COCO and annotations have a place for ids that are texts.
+        is_held = f"{'category' if noun == 'image' and has_texts else noun} ids" in holds
+        ids = [each["id"] for each in records]
+        # As readers number records without ids.
+        count_up = any(ids == [*range(first, first + len(ids))] for first in (0, 1))
+        if not is_held and (has_texts or not count_up):
+            yield f"the ids of {count(len(records), noun, plural)}"
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -256,18 +256,32 @@ def test_tracks_of_a_video_are_a_column_and_other_attributes_are_named_as_losses
     assert {f"annotations with '{key}'" for key in keys} <= {e.what for e in losses if e.n == 4}
 
 
-def test_ids_that_are_texts_are_kept(tmp_path):
+@pytest.mark.parametrize(
+    ("to", "lost"),
+    [
+        ("coco", ""),
+        ("csv", "csv cannot hold it: the ids of 1 image, the ids of 1 category"),
+        ("label-studio", "Label Studio cannot hold it: the ids of 1 image, the ids of 1 category"),
+        (
+            "cvat",
+            "CVAT cannot hold it: the ids of 1 image, the ids of 1 annotation, the ids of 1 c",
+        ),
+    ],
+)
+def test_ids_that_are_texts_are_kept_or_noted(to, lost, tmp_path):
     content = document([("a.jpg", 90, 90, ["ann"])], [(0, "ann", 0, BOX)], ["cat"])
     content["images"][0]["id"] = content["annotations"][0]["image_id"] = "front"
     content["categories"][0]["id"] = content["annotations"][0]["category_id"] = "c"
     content["annotations"][0]["id"] = "box"
-    out = tmp_path / "out.json"
-    assert bboxqa.convert(written(tmp_path / "source.json", content), out, to="coco").notes == ()
-    found = json.loads(out.read_bytes())
-    owns = [found[key][0]["own_id"] for key in ("images", "annotations", "categories")]
-    assert owns == ["front", "box", "c"]
-    assert [found[key][0]["id"] for key in ("images", "categories")] == [1, 1]
-    assert bboxqa.validate(out, select=["S003", "I"]).findings == ()
+    out = tmp_path / f"out{ENDINGS.get(to, '')}"
+    notes = bboxqa.convert(written(tmp_path / "source.json", content), out, to=to).notes
+    assert [each.startswith(f"left out, as {lost}") for each in notes] == [True] * bool(lost)
+    if to == "coco":
+        found = json.loads(out.read_bytes())
+        owns = [found[key][0]["own_id"] for key in ("images", "annotations", "categories")]
+        assert owns == ["front", "box", "c"]
+        assert [found[key][0]["id"] for key in ("images", "categories")] == [1, 1]
+        assert bboxqa.validate(out, select=["S003", "I"]).findings == ()
 
 
 def test_yolo_has_labels_where_trainers_look_for_them(tmp_path):
