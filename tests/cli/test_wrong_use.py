@@ -42,6 +42,7 @@ CASES = [
     *((f"{command} x.json --memory 2GB", "--memory was removed")
       for command in ("agree", "validate", "batch")),
     ("agree x.json --top 5", "Error: --top is for --report FILE, which is missing"),
+    ("convert x.json -o out.json --to coco", "-o is no option here: the output is the last path"),
     ("validate", "no file given; try: bboxqa validate export.json"),
     ("validate x.json --filter a", "No such option '--filter'."),
     ("validate no.json", "no.json: no such file"),

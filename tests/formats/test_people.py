@@ -185,14 +185,25 @@ def test_one_annotator_is_told_the_three_ways(content, problem, tmp_path):
     assert all(way in str(caught.value) for way in WAYS)
 
 
+FILE_EACH = "\nor by a file or folder for each: --annotator NAME=1"
+FOLDER_EACH = "named by a folder for each: --annotator NAME=FOLDER --annotator NAME=FOLDER"
+
+
 @pytest.mark.parametrize(
-    ("form", "way"), [("cvat", "by the assignee in the export"), ("labelme", "annotator=NAME)")]
+    ("form", "way"),
+    [
+        ("cvat", f"by the assignee in the export,{FILE_EACH}"),
+        ("datumaro", f"annotator=NAME),{FILE_EACH}"),
+        ("labelme", FOLDER_EACH),
+        ("voc", FOLDER_EACH),
+        ("yolo", FOLDER_EACH),
+    ],
 )
 def test_a_format_names_its_own_ways(tmp_path, form, way):
     write(tmp_path, **{f"ann/1.{SUFFIXES.get(form, 'json')}": text_of(form, who="ann")})
     with pytest.raises(DatasetError) as caught:
-        read_dataset(tmp_path / "ann")
-    assert f"{way},\nor by a file or folder for each: --annotator NAME=1" in str(caught.value)
+        read_dataset(tmp_path / "ann", Reading(choices=Choices(image_size=(100, 100))))
+    assert way in str(caught.value)
 
 
 def test_files_whose_images_have_no_name(tmp_path):
