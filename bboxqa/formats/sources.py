@@ -18,7 +18,7 @@ from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, person_in
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
-from bboxqa.formats.heads import CLASS_NAMES, TABLES, as_utf8, is_without_coco
+from bboxqa.formats.heads import CLASS_NAMES, TABLES, as_utf8, begins, is_without_coco
 from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only, is_label_name
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
@@ -363,7 +363,8 @@ def _nothing_in(
                 return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
             break
     advice = _NAME_ONE
-    if labels := sorted(each for each in others if is_label_name(each.name)):
+    named = (each for each in others if is_label_name(each.name))
+    if labels := sorted(each for each in named if begins("YOLO", each.head)):
         line = as_utf8(labels[0].head).strip().decode("utf-8", "replace").partition("\n")[0]
         problem += f"; {one_line(labels[0].name)} begins with {cut(one_line(line))!r}"
         advice = _LABELS
