@@ -237,8 +237,8 @@ def _agreement_notes(
     n_people = [version.n_annotators for version in versions]
     if thresholds and n_people[0] != n_people[1]:
         yield (
-            f"alpha is that of {n_people[0]} and of {n_people[1]} annotators, and rises with their "
-            "number alone: compare F1"
+            f"alpha is that of {n_people[0]} and of {n_people[1]} annotators, and may rise with "
+            "their number alone: compare F1"
         )
     if thresholds and settings.bootstrap:
         yield from few_images_note(min(n_images))

@@ -198,7 +198,9 @@ def test_annotators_of_one_version_only_are_named():
 
 def test_alphas_of_other_numbers_of_annotators_are_said_to_differ():
     two, three = ([box(n, by=who) for n, who in enumerate("abc"[:k], 1)] for k in (2, 3))
-    words = "alpha is that of 2 and of 3 annotators, and rises with their number alone: compare F1"
+    words = (
+        "alpha is that of 2 and of 3 annotators, and may rise with their number alone: compare F1"
+    )
     assert words in compared(two, three).notes
     assert words not in compared(two, two).notes
 

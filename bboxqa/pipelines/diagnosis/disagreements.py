@@ -79,7 +79,7 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
         if vital.high[place] < 0:
             gain = -float(vital.value[place])
             # Alpha rises with the number of annotators at equal quality.
-            other = "; fewer annotators alone lower it" if not isnan(of.part.alpha) else ""
+            other = "; fewer annotators alone may lower it" if not isnan(of.part.alpha) else ""
             without = of.instead(f"without {name}", gain, other)
         # Boxes that are only badly placed are not missed.
         is_far = f1.value[place] < min(_STRANGE, np.nanmedian(pairs) / 2)
@@ -100,7 +100,8 @@ def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
         values, who = {"images": count(int(asked[:, place].sum()), "image")}, (of.names[place],)
         values |= {"others": "the others", "unknown": ""}
         if len(of.names) == 2:
-            values |= {"others": of.names[1 - place], "unknown": _UNKNOWN}
+            unknown = _UNKNOWN if of.part.reference is None else ""
+            values |= {"others": of.names[1 - place], "unknown": unknown}
         told.append(Finding("idle", who, 0, weight, values, Kind.MISSED, table="annotators"))
     yield from largest(told)
 
@@ -142,8 +143,8 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
 def _of_some(of: Diagnosed, rate: str, place: int) -> tuple[str, dict[str, str]]:
     """Return on which objects the errors of an annotator depend: the template, and its words.
 
-    The template is "" where they depend on nothing, " of empty" where half of them or more are in
-    images that the annotator left empty, and " of some".
+    The template is " of some", or where they depend on nothing, "", and " of empty" if half of them
+    or more are in images of several objects that the annotator left empty.
     """
     matched = independent(of.matched)
     cells, (among, number, number_of) = object_cells(matched), error_cells(matched)[rate]
@@ -154,9 +155,6 @@ def _of_some(of: Diagnosed, rate: str, place: int) -> tuple[str, dict[str, str]]
     by_place = np.flatnonzero(drawn.annotator == place)
     missed_in = cells.image[own[failed.astype(np.bool_)]]
     in_empty = missed_in[np.bincount(drawn.image[by_place], minlength=n_images)[missed_in] == 0]
-    n_empty = len(distinct(in_empty))
-    if rate == "miss_rate" and n_empty >= LEAST_IMAGES and 2 * len(in_empty) >= len(missed_in):
-        return " of empty", {"images": count(n_empty, "image")}
     if drawn.times is not None:
         by_place = by_place[~np.isnan(drawn.times.seconds[by_place])]
         image = drawn.image[by_place].astype(np.int64)
@@ -164,7 +162,11 @@ def _of_some(of: Diagnosed, rate: str, place: int) -> tuple[str, dict[str, str]]
         values["time"] = time[cells.image[own]]
     found = dependence(values, failed.astype(np.bool_), 2 * len(values) * len(of.names))
     if found is None:
-        return "", {}
+        n_empty = len(distinct(in_empty))
+        # An image with one object is empty as soon as that is missed.
+        is_whole = rate == "miss_rate" and len(in_empty) >= max(2 * n_empty, len(missed_in) / 2)
+        is_told = is_whole and n_empty >= LEAST_IMAGES
+        return (" of empty", {"images": count(n_empty, "image")}) if is_told else ("", {})
     cut = f"{found.threshold:,.0f}"
     if found.covariate == CATEGORY:
         cut = matched.data.category_names[int(found.threshold)]

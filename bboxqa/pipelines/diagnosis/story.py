@@ -123,18 +123,20 @@ def story_of(of: Diagnosed) -> list[Line]:
 def _ordered(of: Diagnosed, found: Sequence[Finding]) -> list[Finding]:
     """Return findings by weight, what is harmless last.
 
-    What gains more than another finding has at least its weight, and comes first.
+    Kinds of disagreement of annotators follow what a reference says of each. What gains more than
+    another finding has at least its weight, and comes first.
     """
     gains, order = [each.gain[0] if each.gain else 0.0 for each in found], []
     for place, finding in enumerate(found):
-        if finding.owner and finding.cause is not None:
+        if finding.owner and finding.cause is not None and not finding.gain:
             table = of.table("decomposition_by_annotator")
             own = (table["annotator"] == finding.owner) & (table["kind"] == KINDS[finding.cause])
             gain = table["f1_gain" if isnan(of.part.alpha) else "alpha_gain"][own]
             gains[place] = float(gain.sum())
     for finding, gain in zip(found, gains, strict=True):
         less = [each.weight for each, other in zip(found, gains, strict=True) if 0 < other <= gain]
-        order.append((not finding.weight, -max(less, default=finding.weight), -gain))
+        is_last = not finding.weight, finding.kind == "kind" and of.part.reference is not None
+        order.append((*is_last, -max(less, default=finding.weight), -gain))
     return [found[place] for place in sorted(range(len(found)), key=order.__getitem__)]
 
 
