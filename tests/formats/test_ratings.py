@@ -307,11 +307,13 @@ def test_one_threshold_is_one_table(folder, write):
     assert said in run("stats", path, "--bootstrap", 0).stdout
 
 
-@pytest.mark.parametrize("name", ["images", "pairs", "categories"])
+@pytest.mark.parametrize("name", ["images", "pairs", "categories", "boxes_per_object"])
 def test_tables_of_results_are_no_ratings(folder, name):
-    result = run("stats", folder / f"{name}.csv")
-    assert result.returncode == 2
-    assert "the header does not show the layout of the table" in result.stderr
+    for options in ((), ("--layout", "units-x-raters"), ("--layout", "counts")):
+        result = run("stats", folder / f"{name}.csv", *options)
+        assert result.returncode == 2
+        assert "is a table of results of bboxqa; expected ratings" in result.stderr
+        assert "Ratings are in units.csv" in result.stderr
 
 
 @pytest.mark.parametrize("view", [np.ndarray, np.recarray])

@@ -163,6 +163,7 @@ def read_ratings(
     extra = {"by": by, "cluster": cluster, "n_options": n_options}
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
+    _refuse_results(table)
     if of_units := is_unit_table(table.header, value):
         layout, columns = "long", _unit_columns(table, columns)
     layout = layout or _layout_of(table, columns)
@@ -177,6 +178,15 @@ def read_ratings(
     if not any(len(ratings.data.unit) for ratings in tasks.values()):
         raise DatasetError([f"{table.name}: has no ratings: every value is missing"])
     return tasks
+
+
+def _refuse_results(table: Table) -> None:
+    known = {*table.header}
+    if {"alpha", "status"} <= known or any({f"{e}_low", f"{e}_high"} <= known for e in known):
+        raise DatasetError(
+            [f"{table.name}: is a table of results of bboxqa; expected ratings"],
+            "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
+        )
 
 
 _OF_UNITS = {"image", "unit", "annotator", "annotation", "category", "state"}
