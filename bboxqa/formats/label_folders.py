@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PureWindowsPath
 from typing import TypeVar
 from unicodedata import normalize
@@ -97,17 +97,21 @@ class LabelFolders(msgspec.Struct, frozen=True):
         return is_empty and self.kind == "YOLO"
 
     def _state(self, folder: SourcePath, strict: bool) -> str:
-        """Return what the first files are: "labels", "other", "empty", or "" for none."""
+        """Return what most of a sample of files are: "labels", "other", "empty", or "" for none."""
         files = folder.names.files[:LOOKED_AT]
         ends = [each for each in files if each.lower().endswith(self.suffix)]
         named = [each for each in ends if self.suffix != ".txt" or is_label_name(each)]
         # Labels may be named like notes.
         found = named or ends
-        heads = (as_utf8((folder / each).head) for each in found)
+        # Logs and the like have similar names, so that the first files may all be such.
+        step = max(1, len(found) // _SAMPLE)
+        spread = chain.from_iterable(found[first::step] for first in range(step))
+        heads = (as_utf8((folder / each).head) for each in spread)
         filled = list(islice((head for head in heads if head.strip()), _SAMPLE))
         n_labels = sum(begins(self.kind, head, strict=strict) for head in filled)
         if filled and (named or n_labels):
-            return "labels" if n_labels else "other"
+            are_labels = 2 * n_labels > len(filled) if strict else n_labels > 0
+            return "labels" if are_labels else "other"
         # Nothing but images is beside empty labels.
         has_others = any(each.lower().endswith(_OF_OTHERS) for each in files)
         return "empty" if named and not has_others else ""

@@ -249,6 +249,12 @@ def test_class_names_that_differ_in_one_data_set_are_refused(tmp_path):
         assert alone(tmp_path / "in").category_names == ("cat", "dog")
 
 
+def test_labels_behind_logs_are_found(tmp_path):
+    logs = {f"labels__a{number}_txt": "epoch 1 loss 0.1\n" for number in range(9)}
+    made(tmp_path, **logs, **{f"labels__b{number}_txt": BOX for number in range(16)})
+    assert len(found(tmp_path, "T001")) == 9
+
+
 def test_labels_without_sizes_are_checked_as_far_as_they_need_none(tmp_path):
     lines = "0 .5 .5 .1 .1\n7 .5 .5 .1 .1\n0 .5 .5 .1\n0 1.5 .5 .1 .1\n0 .5 .5 -.1 .1\n"
     folder = made(tmp_path, data_yaml="names: [cat, dog]\n", labels__a_txt=lines)
