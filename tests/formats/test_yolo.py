@@ -243,10 +243,13 @@ def test_class_names_that_differ_in_one_data_set_are_refused(tmp_path):
     problem = f"{archive}: train/ann/data.yaml and train/bob/data.yaml have different classes; "
     assert caught.value.problems[0].startswith(problem)
     assert "If they are of two people, name the folder of each" in caught.value.advice
-    # A shorter list is a part of the longer one.
-    made(tmp_path / "in/train", bob__data_yaml="names: [cat]")
+    # A shorter list is a part of the longer one, and that of a training does not count.
+    made(tmp_path / "in", train__bob__data_yaml="names: [cat]", runs__args_yaml="names: [x, y, z]")
     with reading(image_size=(100, 80)):
         assert alone(tmp_path / "in").category_names == ("cat", "dog")
+    made(tmp_path / "in/train", bob__data_yaml="names: [a", bob__classes_txt="cat")
+    ((file, *_),) = found(tmp_path / "in", "T001")
+    assert file.endswith("train/bob/data.yaml")
 
 
 def test_labels_behind_logs_are_found(tmp_path):

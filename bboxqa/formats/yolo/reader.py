@@ -76,18 +76,16 @@ def translate(path: Path, into: Collector) -> None:
     """Translate a folder or archive of label files."""
     into.title = "YOLO labels"
     members = members_of(path)
-    texts = [each for each in members if label_folders.holds_labels(each, "YOLO")]
+    texts, labels = _label_files(members)
     known_texts = {each.name for each in texts}
     others = [each for each in members if each.name not in known_texts]
-    # If there are label folders, other text files describe the data set.
-    labels = [each for each in texts if "labels" in each.folder.lower().split("/")] or texts
     images = FileImages(path, into, labels, others)
     unread = {label_folders.without_suffix(name) for name in known_texts - {e.name for e in labels}}
     if any(label_folders.without_suffix(e.name) in unread for e in images.pictures.values()):
         images.lacking = "label file in a folder labels, where others are"
     if not images.files and not images.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
-    described = _described(path, others)
+    described = _described(path, others, labels)
     known: set[str] = {*images.files, *images.pictures}
     for each in others:
         if re.fullmatch(label_folders.LISTS, each.name.rpartition("/")[2], re.IGNORECASE):
@@ -107,17 +105,30 @@ def translate(path: Path, into: Collector) -> None:
 
 def class_names(path: Path) -> dict[int, str]:
     """Return the names of the classes of label files, by number."""
-    described = _described(path, members_of(path))
+    members = members_of(path)
+    described = _described(path, members, _label_files(members)[1])
     return next((found.names for found in described if found.names), {})
 
 
-def _described(path: Path, members: Sequence[Member]) -> list[_Classes]:
+def _label_files(members: Sequence[Member]) -> tuple[list[Member], list[Member]]:
+    """Return the text files that may hold labels, and those of them that are read."""
+    texts = [each for each in members if label_folders.holds_labels(each, "YOLO")]
+    # If there are label folders, other text files describe the data set.
+    return texts, [e for e in texts if "labels" in e.folder.lower().split("/")] or texts
+
+
+def _described(path: Path, members: Sequence[Member], labels: Sequence[Member]) -> list[_Classes]:
     """Return the files with class names, or that should have them and cannot be read.
 
     The one with most names comes first, and files around the source last. Raises DatasetError if
     two files of the source name classes differently.
     """
-    inside = sorted(_class_files(members), key=lambda each: -len(each.names))
+    known = _class_files(members)
+    folders = {each.folder for each in labels}
+    holding = {str(above) for each in folders for above in PurePosixPath(each, "x").parents}
+    # Files in other folders, such as those of training runs, count if there are no others.
+    inside = [each for each in known if (each.member.folder or ".") in holding] or known
+    inside.sort(key=lambda each: -len(each.names))
     for each in inside:
         if not each.names.items() <= inside[0].names.items():
             pair = " and ".join(sorted((inside[0].member.name, each.member.name)))
@@ -216,8 +227,10 @@ class _LabelRecords:
         shaped = next((each for each in described if each.keypoints), None)
         self._keypoints = shaped.keypoints if shaped else None
         self._joints = shaped.joints if shaped else {}
-        self._is_unread = bool(described and described[0].problem)
-        for found in described[:1]:
+        # Files around the source are about others where it has its own.
+        own = [each for each in described if each.is_inside] or described[:1]
+        self._is_unread = any(each.problem for each in own)
+        for found in own:
             if found.problem is not None:
                 problem, line = found.problem
                 into.defect("T001", f"{found.member.name}: {problem}", found.where(line))
