@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice, permutations
+from os.path import realpath
 from pathlib import Path
 from signal import SIGINT
 from typing import TYPE_CHECKING, Any
@@ -166,7 +167,7 @@ def refuse_inputs(
     images: Iterable[Path] | None = None,
     kept: Path | None = None,
 ) -> None:
-    """Refuse to replace a file that is read, or another output, before anything is read.
+    """Refuse outputs inside a file, or that replace what is read or another one, before reading.
 
     `inputs` are files, folders of annotations, or None; `images` are folders of images. The file of
     --image-size is an input as well. An output may lie in another one only if that is the folder
@@ -176,9 +177,12 @@ def refuse_inputs(
     from bboxqa.formats.sources import files_read
 
     for one, other in permutations(filter(None, (*outputs, kept)), 2):
-        at, around = one.absolute(), other.absolute()
+        at, around = Path(realpath(one)), Path(realpath(other))
         if at == around or (around in at.parents and other is not kept):
             raise click.UsageError(f"{one}: another output is written to {other}")
+    for each in filter(None, outputs):
+        if any(place.exists() and not place.is_dir() for place in each.absolute().parents):
+            raise OutputError(f"{each}: cannot be written: Not a directory")
     size = click.get_current_context().params.get("image_size")
     of_sizes = size if isinstance(size, str) else None
     refuse_replacing(outputs, files_read([*inputs, of_sizes], images or ()))

@@ -57,7 +57,8 @@ CASES = [
     ("validate x.json --baseline no", "no: no such file"),
     ("validate x.json --images no", "no: no such folder of images"),
     ("validate x.json --images x.json", ".json: is a file; expected a folder of images"),
-    ("validate x.json --output x.json/y", "x.json/y: cannot be written: Not a directory"),
+    *((f"{command} x.json/y", "x.json/y: cannot be written: Not a directory")
+      for command in ("validate x.json --output", "consensus three.json -o m.json --report")),
     *((f"{command} -o three.json", "three.json: holds annotations, which are not replaced")
       for command in ("validate x.json", "stats t.csv", "plan real.json --target-width 0.1")),
     *((f"{command} x.json {options}", "r.x: another output is written to r.x")
@@ -65,7 +66,8 @@ CASES = [
           ("agree", "--out r.x --send-back r.x --to cvat"), ("validate", "--report r.x -o r.x"),
           ("consensus", "-o r.x --report r.x"),
       )),
-    ("agree x.json --report r/a.html --send-back r --to cvat", "another output is written to r"),
+    ("agree x.json --report root/../r/a.html --send-back r --to cvat",
+     "another output is written to r"),
     ("validate x.json --write-baseline three.json", "three.json: holds annotations, which are not"),
     ("validate x.json --max-findings -1", "not in the range"),
     ("validate x.json --select ,", "--select names no rule"),
