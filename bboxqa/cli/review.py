@@ -5,7 +5,7 @@ import shlex
 import sys
 from os.path import realpath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from bboxqa.cli.console import refuse_inputs, refuse_options, show, show_notes, 
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, Option, params
 from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
+
+if TYPE_CHECKING:
+    from bboxqa.model.annotations import Choices
 
 _OF_AUDIT = params(
     Option("--predictions FILE|DIR", READ,
@@ -168,7 +171,6 @@ def consensus(
 
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.registry import writer
-    from bboxqa.formats.sources import as_paths
     from bboxqa.pipelines import consensus as merging
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
@@ -202,7 +204,7 @@ def consensus(
         if target.to != "coco":
             how = " --mask instances" if target.to == "masks" else ""
             if "image sizes" not in writer(target.to).holds:
-                how += f" --image-size {shlex.quote(str(as_paths(source)[0]))}"
+                how += f" --image-size {shlex.quote(_sizes_from(choices, source))}"
             next_step = f"validate {merged}{how}"
         elif send_back is not None:
             sent = shlex.quote(str(send_back))
@@ -217,6 +219,14 @@ def consensus(
     click.echo("\n".join((*text_lines(result), *lines)))
     show_notes((*result.notes, *notes))
     return 0
+
+
+def _sizes_from(choices: "Choices", source: Any) -> str:
+    """Return the value of --image-size: what was given, otherwise the first of the inputs."""
+    from bboxqa.formats.sources import as_paths
+    from bboxqa.model.annotations import as_options
+
+    return as_options(choices).get("image_size", str(as_paths(source)[0]))
 
 
 _MOST_SHOWN = 5

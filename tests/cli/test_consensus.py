@@ -150,6 +150,10 @@ def test_other_formats_hold_the_same_objects(tmp_path, to, out):
     sizes = " --image-size export.json" * (to == "yolo")
     assert f"Next: bboxqa validate {out}{sizes}\n" in found.stdout
     assert "left out: votes, asked, drawn_by, members, spread, tie of annotations" in found.stderr
+    if to == "yolo":
+        sizes = ["--image-size", "320x240"]
+        found = written(tmp_path, json.loads(SIMULATED.read_text()), *more, *sizes, out=out)
+        assert f"Next: bboxqa validate {out} --image-size 320x240\n" in found.stdout
     run("convert", out, "back.json", "--to", "coco", "--image-size", "320x240", cwd=tmp_path)
     boxes = []
     for name in ("merged.json", "back.json"):
