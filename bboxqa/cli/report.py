@@ -9,8 +9,17 @@ from bboxqa.cli import console
 from bboxqa.cli import options as shared
 from bboxqa.cli.options import A_PATH, OUT, READ, READING, Option, params
 
+
+def _refused(_file: str) -> str:
+    raise ValueError(
+        "is no option here: names are in the sentences of a saved result; measure again with "
+        "bboxqa agree FILE --pseudonyms KEY --report PAGE"
+    )
+
+
 _OF_PAGE = params(
-    "images", "split", "top", "pseudonyms",
+    "images", "split", "top",
+    Option("--pseudonyms KEY", OUT, "", parse=_refused, hidden=True, expose_value=False),
     Option("-o --out FILE", OUT,
         "Write the page to this file; default RESULT/report.html, and RESULT/report with --split.",
         type=A_PATH),
@@ -29,7 +38,6 @@ def report(
     images: tuple[Path, ...],
     top: int | None,
     split: bool,
-    pseudonyms: Path | None,
     out: Path | None,
     force: bool,
 ) -> int:
@@ -47,11 +55,6 @@ def report(
     from bboxqa.pipelines.pictures import write_saved
     from bboxqa.report.pages import PageTarget
 
-    if pseudonyms is not None:
-        raise click.UsageError(
-            "names are in the sentences of a saved result: measure again with bboxqa agree FILE "
-            "--pseudonyms KEY --report PAGE"
-        )
     path = run / ("report" if split else "report.html") if out is None else out
     target = PageTarget(path, images, split, top)
     console.refuse_inputs([path], [*run.glob("*.json"), *run.glob("*.csv")], images)

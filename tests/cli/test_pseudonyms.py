@@ -110,6 +110,7 @@ def test_a_page_of_a_saved_result_has_the_names_of_the_result(tmp_path):
     refused = run("report", tmp_path / "run", "--pseudonyms", key, "--out", page)
     assert refused.returncode == 2
     assert "bboxqa agree FILE --pseudonyms KEY --report PAGE" in refused.stderr
+    assert "--pseudonyms" not in run("report", "--help-all").stdout
     assert names_shown(run("report", tmp_path / "run", "--out", page), page.parent / "none") == []
     assert "person-01" in page.read_text()
     assert not any(mark in page.read_text().lower() for mark in MARKS)
