@@ -277,11 +277,12 @@ class _Original:
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
 
     def has_any(self, author: str, sent: Sequence[ReviewObject]) -> bool:
-        """Return whether an annotator has any of the objects, by whose ids or boxes rows are found.
+        """Return whether an annotator has any of the objects, and find rows by what tells them.
 
-        A conversion may have numbered the annotations of a person anew.
+        These are ids, or boxes: a conversion may have numbered the annotations of a person anew.
         """
-        for self._keeps_ids in (True, False):
+        for by_id in (True, False):
+            self._keeps_ids = by_id
             at = [(each, self.rows.get((author, each.image), ())) for each in sent]
             if any(self.row_of(each, rows, each.bbox) is not None for each, rows in at):
                 return True
