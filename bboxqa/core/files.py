@@ -151,16 +151,16 @@ def write_atomically(
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")
-    try:
-        path = path.resolve() if path.is_symlink() else path
-    except (OSError, RuntimeError):
-        raise OutputError(f"{path}: cannot be written: is a link that leads to itself") from None
     if path.exists() and not path.is_file():
-        # A pipe or a device must not be replaced by a file.
+        # A pipe or a device must not be replaced by a file; the links to a pipe lead to no path.
         with writing(path), path.open("wb") as stream:
             PLACED.append(path)
             stream.write(data)
         return
+    try:
+        path = path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError):
+        raise OutputError(f"{path}: cannot be written: is a link that leads to itself") from None
     # A plain open, unlike `tempfile`, gives the file the permissions of the user's umask.
     temporary = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
     try:

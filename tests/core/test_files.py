@@ -3,6 +3,7 @@
 import os
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -69,8 +70,17 @@ def test_a_pipe_is_written_to(tmp_path, through_a_link):
     reader.join(20)
     assert got == [data]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert PLACED[-1] == pipe
+    assert PLACED[-1] == path
     assert left(tmp_path) == sorted({"pipe", path.name})
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no paths of descriptors here")
+def test_a_pipe_without_a_name_is_written_to():
+    read, write = os.pipe()
+    write_atomically(Path(f"/dev/fd/{write}"), b"text")
+    os.close(write)
+    assert os.read(read, 9) == b"text"
+    os.close(read)
 
 
 def test_a_folder_is_no_file(tmp_path):
