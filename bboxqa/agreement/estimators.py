@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from math import erfc, gamma, nan, pi, sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -28,7 +28,6 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 
-_NORMAL = NormalDist()
 # From this parameter on, a ratio of two gamma functions is taken from its asymptotic series.
 _LARGE = 20
 _SERIES = (
@@ -39,11 +38,6 @@ _FOLDS = 42.0
 _N_NODES = 64
 # Rows that are integrated at a time, to limit memory.
 _AT_ONCE = 1 << 14
-
-
-def normal_quantile(share: float) -> float:
-    """Return the value below which a normal variable lies with this probability."""
-    return _NORMAL.inv_cdf(share)
 
 
 def normal_share(value: float) -> float:
@@ -73,7 +67,8 @@ def t_quantile(freedom: ArrayLike, share: ArrayLike) -> FloatArray:
     n = np.where(n > 0, n, np.nan)
     pairs, place = np.unique(np.stack([n.ravel(), p.ravel()]), axis=1, return_inverse=True)
     freedoms, shares = pairs
-    z = np.array([normal_quantile(each) for each in shares.tolist()])
+    normal = NormalDist()
+    z = np.array([normal.inv_cdf(each) for each in shares.tolist()])
     found = z * np.exp(np.minimum((z * z + 1) / (4 * freedoms), 30))
     ratios = _gamma_ratios(freedoms)
     for _ in range(100):
@@ -149,24 +144,14 @@ class SumTable(msgspec.Struct, frozen=True, eq=False, dict=True):
     a different order, which changes the last bit."""
 
     @cached_property
-    def _own(self) -> Any:
+    def own(self) -> Any:
+        """The changes relative to the base, (D, G)."""
         return self.make()
 
     @cached_property
     def sums(self) -> Any:
         """The table itself, base included, (D, G)."""
-        return self._own if self.base is None else self.base.sums + self._own
-
-    def change(self, clusters: IndexArray) -> Any:
-        """Return the changes of some clusters relative to the base, (D, C)."""
-        own = self._own
-        return own if len(clusters) == own.shape[1] else own[:, clusters]
-
-    def product(self, change: Any, weights: FloatArray) -> FloatArray:
-        """Return the change of C clusters times their (C, B) weights."""
-        if self.by_row:
-            return np.stack([row @ weights for row in change])
-        return np.asarray(change @ weights)
+        return self.own if self.base is None else self.base.sums + self.own
 
 
 def table_of(
@@ -221,6 +206,14 @@ ROUNDING = 1e-12
 """Differences below this share of the subtracted numbers are due to rounding."""
 
 
+class Resampled(NamedTuple):
+    """A figure to be resampled, whose value is known; the attributes are those of `Estimator`."""
+
+    table: SumTable
+    evaluate: Callable[[FloatArray], FloatArray]
+    clusters: IndexArray
+
+
 class Estimator(FrozenArrays, frozen=True, eq=False):
     """A coefficient with the data for resampling it."""
 
@@ -260,13 +253,6 @@ class Estimator(FrozenArrays, frozen=True, eq=False):
         """Return the sums of the clusters that are drawn, (D, C)."""
         sums = self.sums
         return sums if len(self.clusters) == sums.shape[1] else sums[:, self.clusters]
-
-
-def resampled(
-    table: SumTable, evaluate: Callable[[FloatArray], FloatArray], n_clusters: int
-) -> Estimator:
-    """Return an estimator for the replicates of a figure whose value is known, of all clusters."""
-    return Estimator(nan, nan, nan, OK, table, evaluate, np.arange(n_clusters))
 
 
 def undefined(

@@ -13,9 +13,9 @@ from bboxqa.agreement.estimators import (
     OK,
     ONE_IMAGE,
     Estimator,
+    Resampled,
     SumTable,
     clustered_error,
-    resampled,
     table_of,
     undefined,
 )
@@ -204,19 +204,20 @@ def nominal_estimator(found: Coincidences) -> Estimator:
         expected=alpha.expected,
         status=alpha.status,
         table=table,
-        evaluate=partial(_pooled, n_values),
+        evaluate=partial(pooled_of_sums, n_values),
         clusters=distinct(found.group).astype(np.int64),
         standard_error=error,
     )
 
 
-def _pooled(n_values: int, sums: FloatArray) -> FloatArray:
+def pooled_of_sums(n_values: int, sums: FloatArray) -> FloatArray:
     """Return alpha from marginals, (K, B), above diagonals, (K, B) or already added, (1, B)."""
     marginal, diagonal = sums[:n_values], sums[n_values:]
     return nominal_alpha(marginal.sum(0), diagonal.sum(0), (marginal**2).sum(0))[0]
 
 
 def _categories(n_values: int, sums: FloatArray) -> FloatArray:
+    """Return alpha of each category against the rest, (K, B), from sums as `pooled_of_sums`."""
     marginal, diagonal = sums[:n_values], sums[n_values:]
     return binary_alpha(marginal, diagonal, marginal.sum(0))
 
@@ -226,10 +227,8 @@ def image_estimators(
     image_alphas: Sequence[FloatArray],
     images: IndexArray,
     values: IntArray,
-) -> dict[tuple[int, str], Estimator]:
-    """Return estimators of "pooled" alpha, "mean" over images and "categories" per threshold.
-
-    Only `evaluate`, `table` and `clusters` are set.
+) -> dict[tuple[int, str], Resampled]:
+    """Return "pooled" alpha, "mean" over images and "categories" per threshold, for resampling.
 
     Parameters
     ----------
@@ -242,31 +241,24 @@ def image_estimators(
     values : (V,) int32
         The values that occur, sorted. The replicates of "categories" are (V, B).
     """
-    found: dict[tuple[int, str], Estimator] = {}
-    tables = _stacked_tables(thresholds, images, values, len(values))
+    found: dict[tuple[int, str], Resampled] = {}
+    tables, everyone = (
+        stacked_tables(thresholds, images, values, len(values)),
+        np.arange(len(images)),
+    )
     for index, (table, alphas) in enumerate(zip(tables, image_alphas, strict=True)):
         found[index, "mean"] = mean_estimator(alphas, images)
-        for kind, evaluate in (("pooled", _pooled), ("categories", _categories)):
-            found[index, kind] = resampled(table, partial(evaluate, len(values)), len(images))
+        for kind, evaluate in (("pooled", pooled_of_sums), ("categories", _categories)):
+            found[index, kind] = Resampled(table, partial(evaluate, len(values)), everyone)
     return found
 
 
-def mean_estimator(alphas: FloatArray, images: IndexArray) -> Estimator:
-    """Return an estimator, as `image_estimators`, of the mean of alphas of images, (I,), or NaN."""
+def mean_estimator(alphas: FloatArray, images: IndexArray) -> Resampled:
+    """Return the mean of alphas of images, (I,) or NaN, as `image_estimators` does."""
     drawn = alphas[images]
     rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
     table = SumTable(lambda: rows, by_row=True)
-    return resampled(table, lambda of: ratio(*of), len(images))
-
-
-def pooled_estimators(
-    thresholds: Sequence[Coincidences], images: IndexArray
-) -> dict[tuple[int, str], Estimator]:
-    """Return estimators of the pooled "class" alpha per threshold, as `image_estimators` does."""
-    values = distinct(np.concatenate([found.value for found in thresholds]))
-    evaluate = partial(_pooled, len(values))
-    tables = enumerate(_stacked_tables(thresholds, images, values, 1))
-    return {(index, "class"): resampled(table, evaluate, len(images)) for index, table in tables}
+    return Resampled(table, lambda of: ratio(*of), np.arange(len(images)))
 
 
 def coincidence_tables(found: Coincidences, n_values: int) -> tuple[Any, Any]:
@@ -278,7 +270,7 @@ def coincidence_tables(found: Coincidences, n_values: int) -> tuple[Any, Any]:
     )
 
 
-def _stacked_tables(
+def stacked_tables(
     thresholds: Sequence[Coincidences], images: IndexArray, values: IntArray, n_diagonals: int
 ) -> Iterator[SumTable]:
     """Yield the marginals above the diagonals of each threshold, (V + D, C)."""

@@ -72,11 +72,6 @@ class ObjectSums(FrozenArrays, frozen=True, eq=False):
         """The mean similarity of matched pairs; NaN without any."""
         return ratio(self.similarity + self.similarity_rest, self.matched)
 
-    @property
-    def below_share(self) -> FloatArray:
-        """The share of matched pairs below the threshold; NaN without matched pairs."""
-        return ratio(self.below, self.matched)
-
     def stacked(self) -> FloatArray:
         """Return the sums as rows, in the order of the attributes, (8, K)."""
         return np.stack([getattr(self, field) for field in self.__struct_fields__])

@@ -12,8 +12,8 @@ from bboxqa.agreement.estimators import (
     NO_ERROR,
     OK,
     Estimator,
+    Resampled,
     SumTable,
-    resampled,
     t_quantile,
 )
 from bboxqa.agreement.nominal import (
@@ -25,7 +25,8 @@ from bboxqa.agreement.nominal import (
     mean_estimator,
     nominal_alpha,
     pooled_alpha,
-    pooled_estimators,
+    pooled_of_sums,
+    stacked_tables,
     value_sums,
 )
 from bboxqa.agreement.object_counts import ObjectSums, drawn_in_cells, image_chunks, ratio
@@ -70,7 +71,7 @@ def object_figures(sums: FloatArray, by_chance: FloatArray) -> dict[str, FloatAr
         "above chance": 1 - ratio(1 - objects.f1, 1 - chance),
         "class share": objects.class_share,
         "place": objects.mean_similarity,
-        "below": objects.below_share,
+        "below": ratio(objects.below, objects.matched),
     }
 
 
@@ -108,7 +109,7 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
     Places where all annotators see nothing are not recorded, so that "missing" never agrees with
     itself. If all annotations are of one category, chance explains agreement on them, and alpha is
     near 0 even for annotators who find 95 % of the objects. The more annotations are of one
-    category, the lower is alpha for the same work: see `largest_share`.
+    category, the lower is alpha for the same work.
 
     Parameters
     ----------
@@ -118,19 +119,6 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
         Whether a missing annotation is a value of its own.
     """
     return missing == "ignore" or np.count_nonzero(drawn) != 1
-
-
-def largest_share(drawn: FloatArray) -> tuple[int, float]:
-    """Return the most frequent category and its share of the annotations; NaN without any.
-
-    Examples
-    --------
-    >>> largest_share(np.array([1.0, 3.0]))
-    (1, 0.75)
-    """
-    total = float(drawn.sum())
-    most = int(drawn.argmax()) if total else 0
-    return most, float(drawn[most]) / total if total else nan
 
 
 def values_without_meaning(marginal: FloatArray) -> BoolArray:
@@ -212,26 +200,24 @@ def threshold_intervals(
     estimators = image_estimators(
         counted, [sums.image_alpha for sums in thresholds], images, values
     )
-    estimators |= {
-        (index, "meaningful mean"): mean_estimator(sums.meaningful_alpha, images)
-        for index, sums in enumerate(thresholds)
-    }
-    estimators |= pooled_estimators([sums.classes for sums in thresholds], images)
-
-    # One table of all thresholds, so that the weights are read once.
-    @SumTable
-    def table() -> FloatArray:
-        rows = (each for sums in thresholds for each in (sums.objects.stacked(), sums.chance.T))
-        return np.concatenate([*rows])[:, images]
+    # One table of the objects of all thresholds, so that the weights are read once.
+    rows = (each for sums in thresholds for each in (sums.objects.stacked(), sums.chance.T))
+    of_images = np.concatenate([*rows])[:, images]
+    of_objects, everyone = SumTable(lambda: of_images), np.arange(len(images))
 
     def evaluate(first: int, sums: FloatArray) -> FloatArray:
         found = object_figures(*np.split(sums[first : first + _N_ROWS], [_OF_OBJECTS]))
         return np.stack([found[name] for name in _DRAWN])
 
-    estimators |= {
-        (index, "objects"): resampled(table, partial(evaluate, index * _N_ROWS), len(images))
-        for index in range(len(thresholds))
-    }
+    classes = [sums.classes for sums in thresholds]
+    categories = distinct(np.concatenate([found.value for found in classes]))
+    of_classes = stacked_tables(classes, images, categories, 1)
+    for index, (sums, table) in enumerate(zip(thresholds, of_classes, strict=True)):
+        pooled = partial(pooled_of_sums, len(categories))
+        objects = partial(evaluate, index * _N_ROWS)
+        estimators[index, "meaningful mean"] = mean_estimator(sums.meaningful_alpha, images)
+        estimators[index, "class"] = Resampled(table, pooled, everyone)
+        estimators[index, "objects"] = Resampled(of_objects, objects, everyone)
     with one_blas_thread():
         drawn = replicates_of_all(estimators, replicates, seed, on_progress)
     figures = [sums.figures() for sums in thresholds]

@@ -14,8 +14,8 @@ from bboxqa.agreement.estimators import (
     OK,
     ROUNDING,
     Estimator,
+    Resampled,
     SumTable,
-    normal_quantile,
     normal_share,
     t_quantile,
 )
@@ -110,16 +110,11 @@ def quantiles(
     return result
 
 
-def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[FloatArray]:
+def drawn_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
     """Yield the number of draws of each cluster in each replicate, (G, b), in chunks of replicates.
 
     The numbers do not depend on the chunk size.
     """
-    for counts in _drawn_counts(n_clusters, replicates, seed):
-        yield counts.astype(np.float64)
-
-
-def _drawn_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
     generator = np.random.default_rng(seed)
     step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
     # Draws of several replicates cost one call, as long as they stay in the cache.
@@ -137,19 +132,19 @@ def _drawn_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteA
 
 
 def repeated_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
-    """Return what `drawn_weights` does as small whole numbers, which must not be changed.
+    """Return what `drawn_counts` does, as arrays that must not be changed.
 
     The last draws are kept if they take less than 500 MB: of many images, nearly all tables have
     something to add in the same ones.
     """
     size = n_clusters * replicates
     if size > _KEPT_LAST:
-        return _drawn_counts(n_clusters, replicates, seed)
+        return drawn_counts(n_clusters, replicates, seed)
     return iter((_kept_counts if size <= _KEPT else _last_counts)(n_clusters, replicates, seed))
 
 
 def _all_counts(n_clusters: int, replicates: int, seed: int) -> tuple[ByteArray, ...]:
-    kept = tuple(_drawn_counts(n_clusters, replicates, seed))
+    kept = tuple(drawn_counts(n_clusters, replicates, seed))
     for counts in kept:
         counts.setflags(write=False)
     return kept
@@ -160,7 +155,7 @@ _last_counts = lru_cache(maxsize=1)(_all_counts)
 
 
 def replicates_of_all(
-    estimators: Mapping[Name, Estimator],
+    estimators: Mapping[Name, Estimator | Resampled],
     replicates: int,
     seed: int,
     on_progress: Steps | None = None,
@@ -188,13 +183,20 @@ def replicates_of_all(
             while table is not None and table not in changes:
                 chain.append(table)
                 table = table.base
-            changes |= {each: each.change(clusters) for each in reversed(chain)}
+            for each in reversed(chain):
+                own = each.own
+                changes[each] = own if len(clusters) == own.shape[1] else own[:, clusters]
         stop = 0
-        for weights in drawn_weights(len(clusters), replicates, seed):
+        for counts in drawn_counts(len(clusters), replicates, seed):
+            weights = counts.astype(np.float64)
             start, stop = stop, stop + weights.shape[1]
             sums: dict[SumTable, FloatArray] = {}
             for table, change in changes.items():
-                sums[table] = table.product(change, weights)
+                sums[table] = (
+                    np.stack([row @ weights for row in change])
+                    if table.by_row
+                    else np.asarray(change @ weights)
+                )
                 if table.base is not None:
                     sums[table] += sums[table.base]
             for name in names:
@@ -273,24 +275,22 @@ def bca_interval(
     return bounds
 
 
-def normal_ratio(n_clusters: IndexArray) -> FloatArray:
-    """Return the factor by which intervals of few clusters are wider, (K,).
+def normal_ratio(n_clusters: int) -> float:
+    """Return the factor by which an interval of few clusters is wider.
 
     The variance of draws is too small by (n − 1) / n, and the variance estimated from n clusters is
     uncertain, which Student's t takes into account.
     """
-    size = 1 << int(n_clusters.max(initial=1)).bit_length()
-    return _normal_ratios(size)[n_clusters] if size <= _TABLED else _widened(n_clusters)
+    size = 1 << n_clusters.bit_length()
+    numbers = range(size) if size <= _TABLED else range(n_clusters, n_clusters + 1)
+    return float(_normal_ratios(numbers)[n_clusters - numbers.start])
 
 
 @cache
-def _normal_ratios(size: int) -> FloatArray:
-    return _widened(np.arange(size))
-
-
-def _widened(n_clusters: IndexArray) -> FloatArray:
+def _normal_ratios(n_clusters: range) -> FloatArray:
     n, tail = np.maximum(n_clusters, 2), (1 + LEVEL) / 2
-    widened: FloatArray = np.sqrt(n / (n - 1)) * t_quantile(n - 1.0, tail) / normal_quantile(tail)
+    normal = NormalDist().inv_cdf(tail)
+    widened: FloatArray = np.sqrt(n / (n - 1)) * t_quantile(n - 1.0, tail) / normal
     return widened
 
 
@@ -300,14 +300,10 @@ def expanded_level(n_clusters: IndexArray) -> FloatArray:
     It widens a normal distribution by `normal_ratio`.
     """
     distinct, place = np.unique(n_clusters, return_inverse=True)
-    level: FloatArray = np.array([_expanded_level(each) for each in distinct.tolist()])
+    end = NormalDist().inv_cdf((1 - LEVEL) / 2)
+    ends = (end * normal_ratio(each) for each in distinct.tolist())
+    level: FloatArray = np.array([1 - 2 * normal_share(each) for each in ends])
     return level[place].reshape(n_clusters.shape)
-
-
-@cache
-def _expanded_level(n_clusters: int) -> float:
-    end = normal_quantile((1 - LEVEL) / 2) * float(normal_ratio(np.array(n_clusters)))
-    return 1 - 2 * normal_share(end)
 
 
 def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:
@@ -377,9 +373,9 @@ def paired_difference(
     sums = first.drawn_sums(), second.drawn_sums()
     parts: list[FloatArray] = [np.zeros(0)]
     if len(names) > 1:
-        for weights in drawn_weights(len(names), replicates, seed):
+        for counts in drawn_counts(len(names), replicates, seed):
             left, right = (
-                estimator.evaluate(np.asarray(table @ weights[place]))
+                estimator.evaluate(np.asarray(table @ counts[place].astype(np.float64)))
                 for estimator, table, place in zip((first, second), sums, places, strict=True)
             )
             parts.append(left - right)
@@ -447,7 +443,7 @@ def plan_clusters(
         return Plan("all replicates are equal: the data show no spread to plan by", 0.0)
 
     def relative(n: int) -> float:
-        return float(normal_ratio(np.array([n]))[0]) / sqrt(n)
+        return normal_ratio(n) / sqrt(n)
 
     needed = max(n_clusters, ceil(n_clusters * (width / target_width) ** 2))
     if needed <= _MANY:

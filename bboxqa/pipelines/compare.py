@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.estimators import OK, Estimator, SumTable
+from bboxqa.agreement.estimators import OK, Resampled, SumTable
 from bboxqa.agreement.nominal import (
     alpha_per_category,
     alpha_per_group,
@@ -297,12 +297,11 @@ def _agreement_changes(
         steps = None if progress is None else partial(progress, "resampling")
         for side, drawn, seed in zip(sides, images, seeds, strict=True):
             counted, alphas = [each.counted for each in side], [each.alpha for each in side]
-            estimators, clusters = image_estimators(counted, alphas, drawn, values), len(drawn)
+            estimators = image_estimators(counted, alphas, drawn, values)
             for index, each in enumerate(side):
                 pairs = SumTable(partial(each.objects.take, drawn, axis=1))
-                estimators[index, "f1"] = Estimator(
-                    nan, nan, nan, OK, pairs, lambda of: ratio(*of), np.arange(clusters)
-                )
+                everyone = np.arange(len(drawn))
+                estimators[index, "f1"] = Resampled(pairs, lambda of: ratio(*of), everyone)
             with one_blas_thread():
                 replicates.append(replicates_of_all(estimators, settings.bootstrap, seed, steps))
     changes = []

@@ -23,7 +23,6 @@ from bboxqa.agreement.objects import (
     category_f1_intervals,
     f1_costs,
     has_meaning,
-    largest_share,
     mean_of,
     pair_f1_intervals,
     threshold_intervals,
@@ -291,9 +290,10 @@ def result_of(of: MeasuredThreshold) -> ThresholdResult:
     elif counts.greedy is not None:
         greedy = pooled_alpha(counts.greedy).value
     names = part.data.category_names
-    most, share = largest_share(
-        np.bincount(part.data.annotations.category, minlength=len(names)).astype(np.float64)
-    )
+    drawn = np.bincount(part.data.annotations.category, minlength=len(names))
+    largest = ("", nan)
+    if drawn.any():
+        largest = (names[int(drawn.argmax())], float(drawn.max() / drawn.sum()))
     defined = image_alpha[~np.isnan(image_alpha)]
     existence, class_agreement, place = _of_objects(of)
     return ThresholdResult(
@@ -302,7 +302,7 @@ def result_of(of: MeasuredThreshold) -> ThresholdResult:
         alpha=nan if reason else found.value,
         status=status,
         interval=with_alpha.interval("pooled"),
-        largest_category=("" if isnan(share) else names[most], share),
+        largest_category=largest,
         interval_shift=float(with_alpha.intervals.get("pooled", _UNKNOWN)[0, 2]),
         observed=found.observed,
         expected=found.expected,

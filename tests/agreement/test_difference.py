@@ -8,7 +8,7 @@ from support.resampled import expanded
 
 from bboxqa import stats
 from bboxqa.agreement.levels import alpha
-from bboxqa.agreement.resampling import drawn_weights, paired_difference
+from bboxqa.agreement.resampling import drawn_counts, paired_difference
 from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
 
@@ -43,7 +43,7 @@ def test_both_see_the_same_draws(ours, theirs):
     if len(names) < 2:
         assert np.isnan([*found.interval, found.standard_error]).all()
         return
-    (weights,) = drawn_weights(len(names), 30, 4)
+    (weights,) = drawn_counts(len(names), 30, 4)
     expected = []
     for drawn in weights.T.astype(int):
         units = np.repeat(names, drawn)

@@ -196,7 +196,7 @@ def test_as_drawing_images_one_by_one():
     """Replay the draws: build the table that each replicate stands for, and measure it."""
     values, replicates = table(4, 0.7), 60
     (found,) = run(values, replicates=replicates)
-    weights = np.concatenate(list(resampling.drawn_weights(N_IMAGES, replicates, seed=0)), axis=1)
+    weights = np.concatenate(list(resampling.drawn_counts(N_IMAGES, replicates, seed=0)), axis=1)
     assert weights.shape == (N_IMAGES, replicates)
     assert (weights.sum(0) == N_IMAGES).all()
     pooled, mean, categories = [], [], []

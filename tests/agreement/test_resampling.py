@@ -19,7 +19,7 @@ from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.agreement.resampling import (
     bca_interval,
     covering_intervals,
-    drawn_weights,
+    drawn_counts,
     jackknife,
     plan_clusters,
     quantiles,
@@ -72,7 +72,7 @@ def test_clusters_are_drawn_whole(values, name, seed):
     if np.isnan(found.value):
         return
     assert found.clusters.tolist() == sorted(set(group.tolist()))
-    (weights,) = drawn_weights(len(found.clusters), 4, seed=1)
+    (weights,) = drawn_counts(len(found.clusters), 4, seed=1)
     for replicate, drawn in zip(replicates_of(found, 4, seed=1), weights.T, strict=True):
         units = [
             unit
@@ -99,7 +99,7 @@ def test_weights_of_units_repeat_them_for_cronbach(values, seed):
 def test_draws_that_are_kept_are_the_same(few, most, monkeypatch):
     monkeypatch.setattr(resampling, "_KEPT", few)
     monkeypatch.setattr(resampling, "_KEPT_LAST", most)
-    expected = np.concatenate([*drawn_weights(7, 230, 3)], axis=1)
+    expected = np.concatenate([*drawn_counts(7, 230, 3)], axis=1)
     for _ in range(2):
         found = [*resampling.repeated_counts(7, 230, 3)]
         assert [part.shape for part in found] == [(7, 100), (7, 100), (7, 30)]

@@ -15,7 +15,7 @@ from support.resampled import expanded
 from support.wrong_shapes import tiring
 
 import bboxqa
-from bboxqa.agreement.resampling import drawn_weights
+from bboxqa.agreement.resampling import drawn_counts
 from bboxqa.diagnostics.over_time import FEW_SESSIONS, SHORT_SESSIONS, work, work_sessions
 from bboxqa.diagnostics.rates import image_f1
 from bboxqa.model.annotations import times_of
@@ -102,7 +102,7 @@ def test_changes_are_slopes_of_least_squares(seed):
         elapsed.append(0.0 if middle is None else times.elapsed[middle] / 3600)
     session, elapsed = np.array(session), np.array(elapsed)
     images = np.unique(cells.image[session >= 0])
-    (draws,) = drawn_weights(len(images), 40, 5)
+    (draws,) = drawn_counts(len(images), 40, 5)
     by_session = [f"{who} {number}" for who, number in zip(cells.annotator, session, strict=True)]
     for name, x, groups in (
         ("drift", session, cells.annotator), ("fatigue", elapsed, np.array(by_session)),
