@@ -297,38 +297,10 @@ def chunks(work: IndexArray, most: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
-    """Return the component of each pair, as the smallest node in it.
-
-    `left` and `right` are the two ends of each pair, (P,) int64; P may be 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> connected_components(np.array([0, 1, 5]), np.array([3, 3, 6]))
-    array([0, 0, 5])
-    """
-    nodes, a, b = numbered_nodes(left, right)
-    label = np.arange(len(nodes))
-    while True:
-        changed = label.copy()
-        for part in blocks(len(a)):
-            one, other = label[a[part]], label[b[part]]
-            low = np.minimum(one, other)
-            # Both the ends and the nodes that label them take over the smaller label.
-            for target in (a[part], b[part], one, other):
-                np.minimum.at(changed, target, low)
-        changed = changed[changed]
-        if np.array_equal(changed, label):
-            del b
-            return nodes[label[a]]
-        label = changed
-
-
 def component_of_each(n: int, left: IndexArray, right: IndexArray) -> IndexArray:
-    """Return the component of each of n nodes, as the smallest node in it, (n,).
+    """Return the connected component of each of n nodes, as the smallest node in it, (n,).
 
-    `left` and `right` are the two ends of each pair, (P,) int64; P may be 0.
+    `left` and `right` are the two ends of each pair, (P,) integers; P may be 0.
 
     Examples
     --------
@@ -336,9 +308,20 @@ def component_of_each(n: int, left: IndexArray, right: IndexArray) -> IndexArray
     >>> component_of_each(4, np.array([3]), np.array([1]))
     array([0, 1, 2, 1])
     """
-    found = np.arange(n)
-    found[left] = found[right] = connected_components(left, right)
-    return found
+    label = np.arange(n)
+    while True:
+        changed = label.copy()
+        for part in blocks(len(left)):
+            a, b = left[part], right[part]
+            one, other = label[a], label[b]
+            low = np.minimum(one, other)
+            # Both the ends and the nodes that label them take over the smaller label.
+            for target in (a, b, one, other):
+                np.minimum.at(changed, target, low)
+        changed = changed[changed]
+        if np.array_equal(changed, label):
+            return label
+        label = changed
 
 
 def numbered_nodes(

@@ -12,7 +12,7 @@ import numpy as np
 from bboxqa.core.arrays import (
     BoolArray,
     IndexArray,
-    connected_components,
+    component_of_each,
     find,
     numbered_nodes,
     run_starts,
@@ -127,15 +127,13 @@ def _solve(
     ranks: Callable[[IndexArray], IndexArray] | None,
 ) -> IndexArray:
     """Return the chosen pairs among `pairs`, component by component."""
-    left, right, weight = left[pairs], right[pairs], weight[pairs]
-    component = connected_components(left, right)
+    nodes, left, right = numbered_nodes(left[pairs], right[pairs])
+    weight, home = weight[pairs], component_of_each(len(nodes), left, right)
+    component = home[left]
     # The ranks of the ends of pairs, with sides swapped in some components.
-    nodes, left, right = numbered_nodes(left, right)
     rank = nodes if ranks is None else ranks(nodes)
     is_right = np.zeros(len(nodes), np.bool_)
     is_right[right] = True
-    home = np.zeros(len(nodes), np.int64)
-    home[left] = home[right] = component
     swapped = find(swapped_components(home, rank, is_right), component) >= 0
     left, right = rank[left], rank[right]
     if swapped.any():

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import (
     BoolArray,
     IndexArray,
+    IntArray,
     blocks,
     component_of_each,
     distinct,
@@ -103,16 +104,14 @@ def author_ranks(annotations: Annotations) -> IndexArray:
     return rank
 
 
-def components(annotations: Annotations, pairs: CandidatePairs) -> tuple[IndexArray, BoolArray]:
-    """Return the first annotation of each component, (N,), and where annotators repeat, (N,) bool.
+def with_repetition(home: IndexArray, annotator: IntArray) -> IndexArray:
+    """Return the components in which an annotator appears twice, and which are not one unit.
 
-    A component in which no annotator appears twice can be one unit. There is at least one pair.
+    `home` and `annotator`, (N,), are those of each annotation.
     """
-    home = component_of_each(len(annotations), pairs.left, pairs.right)
-    order = np.lexsort((annotations.annotator, home))
-    twice = np.diff(home[order]) == 0
-    twice &= np.diff(annotations.annotator[order]) == 0
-    return home, np.isin(home, home[order[1:][twice]])
+    order = np.lexsort((annotator, home))
+    place, author = home[order], annotator[order]
+    return place[1:][(np.diff(place) == 0) & (np.diff(author) == 0)]
 
 
 def linked(
@@ -143,7 +142,8 @@ def linked(
     """
     if len(pairs) == 0:
         return np.arange(len(annotations))
-    first, hard = components(annotations, pairs)
+    first = component_of_each(len(annotations), pairs.left, pairs.right)
+    hard = np.isin(first, with_repetition(first, annotations.annotator))
     if linkage == "complete":
         size = np.bincount(first)
         n_pairs = np.bincount(first[pairs.left], minlength=len(size))

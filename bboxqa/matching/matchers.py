@@ -109,14 +109,6 @@ MATCHERS: dict[str, Matcher] = {
 }
 
 
-def matcher(name: str) -> Matcher:
-    """Return the matcher of this name.
-
-    Raises ConfigError if there is no such matcher.
-    """
-    return lookup("matcher", MATCHERS, name)
-
-
 def match_pairwise(
     annotations: Annotations, pairs: CandidatePairs, weight: IndexArray
 ) -> IndexArray:
@@ -198,7 +190,7 @@ def pair_weights(
 
 def check_matcher(annotations: Annotations, name: str) -> None:
     """Refuse an unknown matcher, or a matcher that cannot handle that many annotators."""
-    most = matcher(name).most_annotators
+    most = lookup("matcher", MATCHERS, name).most_annotators
     if most is None:
         return
     n_annotators = len(distinct(annotations.annotator))
@@ -243,7 +235,7 @@ def match(
     weight = pair_weights(
         pairs, annotations.category, iou_threshold, category_lenient=category_lenient
     )
-    first = matcher(name).join(annotations, pairs, weight)
+    first = MATCHERS[name].join(annotations, pairs, weight)
     opens = np.flatnonzero(first == np.arange(len(first)))
     opens = opens[
         np.lexsort((annotations.id[opens], annotations.annotator[opens], annotations.image[opens]))

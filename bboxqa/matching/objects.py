@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, component_of_each, distinct, rows, run_starts, sum_by
-from bboxqa.matching.linkage import drawn_ranks, join_in_order
+from bboxqa.matching.linkage import drawn_ranks, join_in_order, with_repetition
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs, UnitTable
 
@@ -46,10 +46,7 @@ def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePai
     first, second = one[apart], other[apart]
     home = component_of_each(len(units), first, second)
     # A component in which no annotator appears twice is one object.
-    order = np.lexsort((annotations.annotator, home[units.unit]))
-    author, place = annotations.annotator[order], home[units.unit][order]
-    twice = place[1:][(np.diff(place) == 0) & (np.diff(author) == 0)]
-    hard = np.isin(home, twice)
+    hard = np.isin(home, with_repetition(home[units.unit], annotations.annotator))
     pairs, unit = near.take(apart[hard[first]]), units.unit
     # By descending similarity, then by the shapes of pairs and their units'.
     nodes = np.flatnonzero(np.isin(unit, distinct(unit[np.append(pairs.left, pairs.right)])))

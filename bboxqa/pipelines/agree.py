@@ -207,7 +207,7 @@ def agree_with(
     # With three annotators in an image, the result depends on the order in which they are joined.
     # Greedy matching has no such order.
     several = data.assigned.sum(1)
-    greedy = bool((several > 2).any()) and matchers.matcher(settings.matcher).by_order
+    greedy = bool((several > 2).any()) and matchers.MATCHERS[settings.matcher].by_order
     counted = count_sequentially(part, settings, greedy=greedy, progress=progress)
     chance = ChanceCounts(
         np.zeros((len(settings.iou_threshold), len(data.image_names), 2)), "it was not measured"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csgraph
 from support.brute import best_matchings
 
-from bboxqa.core.arrays import connected_components
+from bboxqa.core.arrays import component_of_each
 from bboxqa.matching import assignment
 from bboxqa.matching.assignment import assign
 
@@ -62,15 +62,15 @@ def test_a_large_tangled_component(dense, monkeypatch):
 @given(graphs())
 def test_components_are_those_of_scipy(graph):
     left, right = columns(graph[0])
-    found = connected_components(left, right)
+    found = component_of_each(20, left, right)
     matrix = coo_array((np.ones(len(left)), (left, right)), shape=(20, 20))
     _, label = csgraph.connected_components(matrix, directed=False)
-    expected = [int(np.flatnonzero(label == label[node])[0]) for node in left]
+    expected = [int(np.flatnonzero(label == own)[0]) for own in label]
     assert found.tolist() == expected
 
 
 def test_a_long_chain_is_one_component():
     rng = np.random.default_rng(0)
     nodes = rng.permutation(2000)
-    found = connected_components(nodes[:-1], nodes[1:])
-    assert found.tolist() == [0] * 1999
+    found = component_of_each(2000, nodes[:-1], nodes[1:])
+    assert found.tolist() == [0] * 2000
