@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from bboxqa.batch.discovery import Project, Stored, contents_to_fetch, files_of, is_image
+from bboxqa.core.errors import naming
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import choices_from
@@ -74,7 +75,8 @@ def settings_of(project: Project, settings: Settings) -> ProjectSettings:
     own, said, default = SettingsFile({}, {}, {}, {}), Choices(), {}
     if project.settings is not None:
         own = read_settings_file(str(project.settings))
-        agree_settings_from(own.agree, str(project.settings))
+        with naming(project.settings):
+            agree_settings_from(own.agree)
         said = choices_from(own.reading, project.settings, inside=project.folder)
         default = {"similarity": "mask"} if "mask" in own.reading else {}
     stages = {**settings.stages, **own.stages}

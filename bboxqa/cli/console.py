@@ -113,6 +113,8 @@ _NAME_FIRST = (
     "Name the files of each annotator, and use what this writes: bboxqa convert "
     "--annotator NAME=FOLDER --annotator NAME=FILE named.json --to coco"
 )
+# The options of settings that have another name.
+_TYPED = {"from_format": "from", "iou_threshold": "iou", "category_map": "map", "filter": "pattern"}
 _PACKAGE = Path(__file__).parents[1]
 _MOST_NAMES = 10
 
@@ -230,8 +232,7 @@ def _possible(advice: str, command: click.Command) -> str:
 
 def _message(error: BaseException) -> str:
     if isinstance(error, ConfigError) and error.setting:
-        named = {"from_format": "from", "iou_threshold": "iou"}.get(error.setting, error.setting)
-        option = f"--{named.replace('_', '-')}"
+        option = f"--{_TYPED.get(error.setting, error.setting).replace('_', '-')}"
         return f"Error: {option}{clean(str(error).removeprefix(error.setting))}"
     if isinstance(error, BboxqaError):
         return f"Error: {clean(str(error))}"

@@ -417,19 +417,15 @@ def agree_settings(
 ) -> "AgreeSettings":
     """Return the settings of a file, or saved settings, overridden by the given options.
 
-    Masks are compared as masks if nothing else is said of the similarity. Error messages name
-    options as they are typed.
+    Masks are compared as masks if nothing else is said of the similarity.
     """
     from bboxqa.pipelines.read import agree_settings_from, read_agree_settings
 
     given = {key: value for key, value in given.items() if value not in (None, ())}
-    names = {key: f"--{key.replace('_', '-')}" for key in given} | {"category_map": "--map"}
     if {"iou", "threshold"} <= given.keys():
         raise click.UsageError("--threshold is another name of --iou; give one of them")
     for name in {"iou", "threshold"} & given.keys():
-        given["iou_threshold"], names["iou_threshold"] = given.pop(name), names[name]
+        given["iou_threshold"] = given.pop(name)
     default = {"similarity": "mask"} if choices is not None and choices.mask else {}
-    return agree_settings_from(
-        {**default, **(saved or {}), **(read_agree_settings(config) if config else {}), **given},
-        names={key: names[key] for key in given},
-    )
+    of_file = read_agree_settings(config) if config else {}
+    return agree_settings_from({**default, **(saved or {}), **of_file, **given})

@@ -245,8 +245,7 @@ def _settings(given: Any) -> "ValidateSettings":
             raise click.UsageError(f"--per-file-ignores is {text!r}; expected GLOB:CODES")
         ignores.setdefault(pattern, []).extend(_codes(codes))
     changed |= {"per_file_ignores": ignores} if ignores else {}
-    names = {name: f"--{name.replace('_', '-')}" for name in changed}
-    settings = validate_settings_from(values | changed, names=names)
+    settings = validate_settings_from(values | changed)
     # Codes that match no rule are refused before files are read.
     chosen = [(name, getattr(settings, name)) for name in ("select", "ignore")]
     chosen += [("per_file_ignores", codes) for codes in settings.per_file_ignores.values()]
@@ -254,7 +253,8 @@ def _settings(given: Any) -> "ValidateSettings":
         try:
             selected_codes(found, ())
         except ConfigError as error:
-            raise ConfigError(f"{names.get(name, name)}: {error}") from None
+            shown = f"--{name.replace('_', '-')}" if name in changed else name
+            raise ConfigError(f"{shown}: {error}") from None
     return settings
 
 

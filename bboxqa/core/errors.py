@@ -1,7 +1,8 @@
 """Exceptions whose text a command can print unchanged, and its options as arguments of Python."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, Self, TypeVar
@@ -36,6 +37,15 @@ class ConfigError(BboxqaError):
     def __init__(self, problem: str, setting: str = "") -> None:
         self.setting = setting
         super().__init__(f"{setting} {problem}" if setting else problem)
+
+
+@contextmanager
+def naming(where: object) -> Iterator[None]:
+    """Name a file before what is wrong with its settings, which are no options."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
 class OutputError(BboxqaError):

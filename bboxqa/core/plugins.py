@@ -19,7 +19,7 @@ _Part = TypeVar("_Part")
 
 
 def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
-    """Return the part of this name, or raise ConfigError; `kind` names the parts in the message.
+    """Return the part of this name, or raise ConfigError; `kind` is the setting that names it.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
     1
     """
     if name not in parts:
-        raise ConfigError(f"{kind} {unknown_name(name, tuple(parts))}")
+        raise ConfigError(unknown_name(name, tuple(parts)), kind)
     return parts[name]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from bboxqa.core.arrays import AnyPath
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, naming
 from bboxqa.model.annotations import (
     COLUMNS,
     NO_CHOICES,
@@ -156,10 +156,8 @@ def choices_from(values: Mapping[str, Any], file: Path, *, inside: Path | None =
                 f"{file}, [reading]: image_size is {size!r}, which leads out of {inside}; expected "
                 "a size such as 1920x1080, or a file in the folder"
             )
-    try:
+    with naming(f"{file}, [reading]"):
         return choices_of(said)
-    except ConfigError as error:
-        raise ConfigError(f"{file}, [reading]: {error}") from None
 
 
 def _sizes(given: object) -> tuple[int, int] | Mapping[str, GivenSize] | None:

@@ -28,14 +28,11 @@ def names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*SIMILARITIES, *plugins(GROUP))))
 
 
-def check_name(name: str, setting: str = "similarity") -> None:
-    """Refuse an unknown name, or a built-in name that a package offers as well.
-
-    `setting` is the name of the setting in the message.
-    """
+def check_name(name: str) -> None:
+    """Refuse an unknown name, or a built-in name that a package offers as well."""
     added = plugins(GROUP)
     if name not in SIMILARITIES and name not in added:
-        raise ConfigError(f"{setting} {unknown_name(name, (*SIMILARITIES, *added))}")
+        raise ConfigError(unknown_name(name, (*SIMILARITIES, *added)), "similarity")
     if name in SIMILARITIES and name in added:
         added[name].refuse_built_in()
 

@@ -111,7 +111,9 @@ def with_repetition(home: IndexArray, annotator: IntArray) -> IndexArray:
     """
     order = np.lexsort((annotator, home))
     place, author = home[order], annotator[order]
-    return place[1:][(np.diff(place) == 0) & (np.diff(author) == 0)]
+    twice = (np.diff(place) == 0) & (np.diff(author) == 0)
+    found: IndexArray = place[1:][twice]
+    return found
 
 
 def linked(

@@ -1,13 +1,13 @@
 """Settings of `agree` and `validate`, typed and checked, and their TOML files."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar, get_args
 
 import msgspec
 
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, naming
 from bboxqa.core.text import nearest, unknown_name
 
 MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
@@ -143,15 +143,12 @@ class ValidateKeywords(TypedDict, total=False):
     large_file_mb: float
 
 
-def settings_from(
-    values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
-) -> AgreeSettings:
+def settings_from(values: Mapping[str, Any]) -> AgreeSettings:
     """Return checked settings; settings that are not given keep their defaults.
 
-    `iou_threshold` is a number or several numbers. `where` is the file that error messages name.
-    `names` are the names of settings in error messages, such as options, where they differ. Raises
-    ConfigError if a setting is unknown, has a wrong type, or contradicts another.
-    `bboxqa.pipelines.read` checks the names of similarities and matchers.
+    `iou_threshold` is a number or several numbers. Raises ConfigError if a setting is unknown, has
+    a wrong type, or contradicts another. `bboxqa.pipelines.read` checks the names of similarities
+    and matchers.
 
     Examples
     --------
@@ -162,16 +159,15 @@ def settings_from(
         ...
     bboxqa.core.errors.ConfigError: unknown setting 'matchers'; did you mean 'matcher'?
     """
-    shown = setting_names(where, names or {})
     values = {key: _plain(value) for key, value in values.items()}
     thresholds = values.get("iou_threshold")
     if isinstance(thresholds, bool):
-        raise ConfigError(f"{shown('iou_threshold')} is {thresholds}; expected a number or numbers")
+        raise ConfigError(f"is {thresholds}; expected a number or numbers", "iou_threshold")
     if isinstance(thresholds, int | float):
         values["iou_threshold"] = (thresholds,)
     if type(values.get("sigmas")) in (int, float):
         values["sigmas"] = (values["sigmas"],)
-    settings = _converted(values, AgreeSettings, shown)
+    settings = _converted(values, AgreeSettings)
     numbers, sigmas, bootstrap = settings.iou_threshold, settings.sigmas, settings.bootstrap
     wrong = [each for each in sigmas if not 0 < each < 10] if sigmas != "estimated" else []
     number = f"{'has' if len(sigmas) > 1 else 'is'} {wrong[0]:g}" if wrong else ""
@@ -194,31 +190,28 @@ def settings_from(
          "'agree'")),
     ):  # fmt: skip
         if is_wrong:
-            raise ConfigError(f"{shown(name)} {problem}")
+            raise ConfigError(problem, name)
     return settings
 
 
-def validate_settings_from(
-    values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
-) -> ValidateSettings:
+def validate_settings_from(values: Mapping[str, Any]) -> ValidateSettings:
     """Return checked settings of `validate`; settings that are not given keep their defaults.
 
-    Parameters and errors are the same as in `settings_from`.
+    Errors are the same as in `settings_from`.
 
     Examples
     --------
     >>> validate_settings_from({"select": ["B", "P005"]}).select
     ('B', 'P005')
     """
-    shown = setting_names(where, names or {})
     values = {key: _plain(value) for key, value in values.items()}
-    settings = _converted(values, ValidateSettings, shown)
+    settings = _converted(values, ValidateSettings)
     order = get_args(FailOn)
     if order.index(settings.min_severity) < order.index(settings.fail_on):
         raise ConfigError(
-            f"{shown('min_severity')} {settings.min_severity!r} hides findings that "
-            f"{shown('fail_on')} {settings.fail_on!r} fails on; expected {settings.fail_on!r} or "
-            "a lower one"
+            f"{settings.min_severity!r} hides findings that --fail-on {settings.fail_on!r} fails "
+            f"on; expected {settings.fail_on!r} or a lower one",
+            "min_severity",
         )
     return settings
 
@@ -233,24 +226,13 @@ _WORDS = {
 _Settings = TypeVar("_Settings", AgreeSettings, ValidateSettings)
 
 
-def setting_names(where: str, names: Mapping[str, str]) -> Callable[[str], str]:
-    """Return a function from a setting to its name in error messages.
-
-    `where` is the file to put before the name, if any; `names` are other names, such as options.
-    """
-    prefix = f"{where}: " if where else ""
-    return lambda key: prefix + names.get(key, key)
-
-
-def _converted(
-    values: Mapping[str, Any], kind: type[_Settings], shown: Callable[[str], str]
-) -> _Settings:
+def _converted(values: Mapping[str, Any], kind: type[_Settings]) -> _Settings:
     """Convert settings to their types, or raise ConfigError with the name of the wrong setting."""
     for key in values:
         if key not in kind.__struct_fields__:
             known = kind.__struct_fields__
             hint = nearest(key, known) or f"; expected one of {', '.join(known)}"
-            raise ConfigError(f"{shown('unknown setting')} {key!r}{hint}")
+            raise ConfigError(f"unknown setting {key!r}{hint}")
     try:
         settings = msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
@@ -264,12 +246,12 @@ def _converted(
         message = _TYPE.sub(_in_words, message)
         choices = _choices(kind.__annotations__.get(key))
         if choices:
-            raise ConfigError(f"{shown(name)} {unknown_name(found, choices)}") from None
-        raise ConfigError(f"{shown(name)}{key[len(name) :]} is {found!r}: {message}") from None
+            raise ConfigError(unknown_name(found, choices), name) from None
+        raise ConfigError(f"is {found!r}: {message}", key) from None
     for name, low, high in _RANGES:
         number = getattr(settings, name, None)
         if number is not None and not low <= number <= high:
-            raise ConfigError(f"{shown(name)} is {number:g}; expected {low:g} to {high:g}")
+            raise ConfigError(f"is {number:g}; expected {low:g} to {high:g}", name)
     return settings
 
 
@@ -345,7 +327,8 @@ def read_settings_file(name: str) -> SettingsFile:
         path = bundled[name]
     values = read_toml(path)
     validate = _table(values, "validate", str(path))
-    validate_settings_from(validate, str(path))
+    with naming(path):
+        validate_settings_from(validate)
     reading = _table(values, "reading", str(path))
     for key in reading.keys() - {*READING_KEYS}:
         hint = nearest(key, READING_KEYS) or f"; expected one of {', '.join(READING_KEYS)}"
@@ -363,7 +346,8 @@ def read_settings_file(name: str) -> SettingsFile:
                 raise ConfigError(f"{path}: {key} belongs into the table [{table}]")
         if key in _OPTIONS:
             raise ConfigError(f"{path}: unknown setting {key!r}; did you mean {_OPTIONS[key]!r}?")
-    settings_from(values, str(path))
+    with naming(path):
+        settings_from(values)
     return SettingsFile(values, validate, reading, stages)
 
 
@@ -386,7 +370,8 @@ def project_settings(folder: Path) -> dict[str, Any]:
             tool = read_toml(path).get("tool", {})
             where = f"{path}, [tool.bboxqa.validate]"
             table = _table(tool.get("bboxqa", {}), "validate", where)
-            validate_settings_from(table, where)
+            with naming(where):
+                validate_settings_from(table)
             return table
     return {}
 

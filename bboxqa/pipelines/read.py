@@ -12,7 +12,7 @@ from typing import Any, TypeGuard, cast
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import AnyPath, Files, Progress, Rows
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError, naming
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.plugins import lookup
 from bboxqa.formats.choices import given
@@ -31,7 +31,6 @@ from bboxqa.model.settings import (
     Asked,
     JoinBy,
     read_settings_file,
-    setting_names,
     settings_from,
 )
 from bboxqa.pipelines.refusals import check_files, with_findings
@@ -226,13 +225,11 @@ _OF_READING = {*AgreeSettings.__struct_fields__, "predictions", "score"} - {
 }
 
 
-def agree_settings_from(
-    values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
-) -> AgreeSettings:
+def agree_settings_from(values: Mapping[str, Any]) -> AgreeSettings:
     """Return checked settings; settings that are not given keep their defaults.
 
-    Parameters and errors are as those of `settings_from`. The similarity and the matcher are
-    looked up in their registries, which include those of other packages.
+    Errors are as those of `settings_from`. The similarity and the matcher are looked up in their
+    registries, which include those of other packages.
 
     Examples
     --------
@@ -242,21 +239,22 @@ def agree_settings_from(
     bboxqa.core.errors.ConfigError: similarity is 'poligon'; expected one of ...; \
 did you mean 'polygon'?
     """
-    settings = settings_from(values, where, names)
-    shown = setting_names(where, names or {})
-    similarities.check_name(settings.similarity, shown("similarity"))
-    lookup(shown("matcher"), MATCHERS, settings.matcher)
+    settings = settings_from(values)
+    similarities.check_name(settings.similarity)
+    lookup("matcher", MATCHERS, settings.matcher)
     if settings.sigmas and similarities.shapes_of(settings.similarity) != "keypoints":
         raise ConfigError(
-            f"{shown('sigmas')} is given, but {shown('similarity')} is {settings.similarity!r}, "
-            "which compares no key points; expected 'keypoints'"
+            f"is given, but similarity is {settings.similarity!r}, which compares no key points; "
+            "expected 'keypoints'",
+            "sigmas",
         )
     lowest = similarities.similarity(settings.similarity).lowest
     for threshold in settings.iou_threshold:
         if not lowest < threshold <= 1:
             raise ConfigError(
-                f"{shown('iou_threshold')} is {threshold:g}; expected more than {lowest:g} and at "
-                f"most 1 for similarity {settings.similarity!r}"
+                f"is {threshold:g}; expected more than {lowest:g} and at most 1 for similarity "
+                f"{settings.similarity!r}",
+                "iou_threshold",
             )
     return settings
 
@@ -267,7 +265,8 @@ def read_agree_settings(name: str) -> dict[str, Any]:
     Parameters and errors are as those of `read_settings_file`.
     """
     values = read_settings_file(name).agree
-    agree_settings_from(values, name)
+    with naming(name):
+        agree_settings_from(values)
     return values
 
 
