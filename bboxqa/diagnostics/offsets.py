@@ -1,7 +1,6 @@
 """How far the edges and rotations of annotators are off, systematically."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -149,22 +148,29 @@ def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, 
     n_measures, whose = len(found.size_of), found.of_annotators
     if n_pairs > MOST_DRAWN:
         matched = replace(matched, bootstrap=0)
-
-    def table(amounts: FloatArray) -> Any:
-        """Return the sums of (E, N) amounts by pair and image, stacked to N blocks of rows."""
+    # Sums by pair and image, a block of rows for each measure, for each size, and for the counts.
+    tables = []
+    for amounts in (found.differences, found.others, np.ones((len(found.pair), 1))):
         n = amounts.shape[1]
         row = (found.pair + np.arange(n)[:, None] * n_pairs).ravel()
         shape = n * n_pairs, len(matched.data.image_names)
-        return table_of(row, np.tile(found.image, n), amounts.T.ravel(), shape)
-
-    alike = [_are_alike(found, own) for _, own in whose]
+        tables.append(table_of(row, np.tile(found.image, n), amounts.T.ravel(), shape))
+    # Where differences from exactly two others differ by chance alone: the one nearer to 0 would be
+    # too near to 0.
+    are_alike = np.zeros((len(whose), n_measures), np.bool_)
+    for place, (_, own) in enumerate(whose):
+        if own.stop - own.start == 2:
+            both = [found.differences[found.pair == pair] for pair in (own.start, own.stop - 1)]
+            one, other = (each.mean(0) for each in both)
+            error = np.sqrt(sum(each.var(0) / len(each) for each in both))
+            are_alike[place] = np.abs(one - other) < _ALIKE * error
 
     def evaluate(sums: FloatArray, sizes: FloatArray, counts: FloatArray) -> FloatArray:
         n_columns = counts.shape[1]
         differences = ratio(sums.reshape(n_measures, n_pairs, n_columns), counts)
         sizes = sizes.reshape(found.others.shape[1], n_pairs, n_columns)
         result = np.full((2, n_annotators, n_measures, n_columns), np.nan)
-        for (annotator, own), is_one in zip(whose, alike, strict=True):
+        for (annotator, own), is_one in zip(whose, are_alike, strict=True):
             size = ratio(sizes[:, own].sum(1), counts[own].sum(0))
             values = np.moveaxis(differences[:, own], 0, 1).reshape(own.stop - own.start, -1)
             weights = np.tile(counts[own], (1, n_measures))
@@ -174,23 +180,10 @@ def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, 
             result[1, annotator] = 100 * result[0, annotator] / size[found.size_of]
         return result.reshape(-1, n_columns)
 
-    one = np.ones((len(found.pair), 1))
-    tables = [table(each) for each in (found.differences, found.others, one)]
     made_of = np.tile(np.repeat(in_images, n_measures), 2)
     offset, drawn = drawn_figures(matched, tables, evaluate, made_of)
     figures = np.column_stack([offset, centred_intervals(offset, drawn)])
     return np.moveaxis(figures.reshape(2, -1, 3), 2, 1), in_images
-
-
-def _are_alike(found: BoxDifferences, own: slice) -> BoolArray:
-    """Return (K,) bool: the differences from exactly two others differ by chance alone."""
-    # The one nearer to 0 of two that differ by chance alone would be too near to 0.
-    if own.stop - own.start != 2:
-        return np.zeros(len(found.size_of), np.bool_)
-    of_each = [found.differences[found.pair == pair] for pair in (own.start, own.stop - 1)]
-    one, other = (each.mean(0) for each in of_each)
-    error = np.sqrt(sum(each.var(0) / len(each) for each in of_each))
-    return np.asarray(np.abs(one - other) < _ALIKE * error)
 
 
 def p_values(figures: FloatArray, n_images: IndexArray) -> FloatArray:

@@ -125,18 +125,15 @@ def _accepted(
     # The edges, (3, P, 4), are of the odd box, of the large box and of the other box in it. The
     # joint bounds overlap the large one by at least half, and by more than the other box alone.
     area = (edges[..., 2:] - edges[..., :2]).prod(2)
-
-    def inside(part: int, whole: int) -> FloatArray:
-        """Return the share of each area that lies in the other box; 0 for boxes without area."""
-        common, own = overlap(edges[part], edges[whole]), area[part]
-        return np.asarray(np.divide(common, own, out=np.zeros(len(own)), where=own > 0))
-
-    with np.errstate(invalid="ignore"):
-        kept = (area[0] < area[1]) & (inside(0, 1) >= _INSIDE)
-        both = inside(2, 1) >= _INSIDE
-        nested = np.maximum(inside(2, 0), inside(0, 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Whether half of the one box lies in the other one; not of boxes without area.
+        odd_in_large, other_in_large, other_in_odd, odd_in_other = (
+            (area[part] > 0) & (overlap(edges[part], edges[whole]) / area[part] >= _INSIDE)
+            for part, whole in ((0, 1), (2, 1), (2, 0), (0, 2))
+        )
+    kept, both = (area[0] < area[1]) & odd_in_large, other_in_large
     # A box outside the large box was not merged with the small one.
-    pairs = np.flatnonzero(kept & np.where(both, nested < _INSIDE, is_merge))
+    pairs = np.flatnonzero(kept & np.where(both, ~(other_in_odd | odd_in_other), is_merge))
     small, large, other = edges[:, pairs]
     has_other = both[pairs]
     other = np.where(has_other[:, None], other, np.nan)

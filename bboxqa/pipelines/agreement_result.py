@@ -59,9 +59,12 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
 
     def tell(self) -> Story:
         """Return sentences on who, what and where lowers agreement at the first threshold."""
-        from bboxqa.pipelines.diagnosis.story import told_story
+        from bboxqa.pipelines.diagnosis.story import diagnosed_units, story_parts
 
-        return told_story(self.part, self, progress=self.progress)
+        of = diagnosed_units(self.part, self, self.progress)
+        if self.progress is not None:
+            self.progress("diagnosing", 0, 1)
+        return Story(**story_parts(of, self))
 
     @cached_property
     def story(self) -> tuple[str, ...]:

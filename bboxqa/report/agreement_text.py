@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
-from bboxqa.model.results import MeasuredAgreement, ThresholdResult
+from bboxqa.model.results import MeasuredAgreement, ReferenceAgreement, ThresholdResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.agreement_summary import (
     CHANCE,
@@ -117,7 +117,8 @@ def text_lines(
         title = f"Annotators with themselves, in images annotated again, at {first.threshold_label}"
         shown = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
         tables += table_excerpt(first.repeats, order, title, "repeats", 1 + _ROWS, shown, out=_OUT)
-    tables += reference_lines(first, offsets=details)
+    if first.reference is not None:
+        tables += reference_lines(first.reference, first.threshold_label, offsets=details)
     if quiet:
         yield from (*above, *figures, *tables)
         return
@@ -293,16 +294,15 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
     yield from table_excerpt(named, rows, title, name, n_rows, shown)
 
 
-def reference_lines(part: ThresholdResult, *, offsets: bool = False) -> Iterator[str]:
+def reference_lines(
+    found: ReferenceAgreement, threshold: str, *, offsets: bool = False
+) -> Iterator[str]:
     """Yield the agreement of annotators with the reference, the lowest F1 first.
 
     With `offsets`, a second table has the offsets of edges, or of rotated boxes.
     """
-    found = part.reference
-    if found is None:
-        return
     order = np.argsort(found.annotators["f1"], kind="stable")
-    title = f"Annotators against the reference {one_line(found.name)} at {part.threshold_label}"
+    title = f"Annotators against the reference {one_line(found.name)} at {threshold}"
     title += f"\n {found.n_images:,} of its {count(found.n_reference_images, 'image')}, "
     title += count(found.n_annotations, "object")
     if found.n_empty_images:

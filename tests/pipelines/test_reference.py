@@ -169,7 +169,7 @@ def test_intervals_are_those_of_draws_of_images(monkeypatch):
         expected = expanded(values, len(sums))
         ends = [table[f"{name}_{end}"][0] for end in ("low", "high")]
         assert ends == pytest.approx(expected, abs=0.02)
-    (line,) = (line for line in reference_lines(part) if line.startswith(" ann "))
+    (line,) = (line for line in reference_lines(part.reference, "") if line.startswith(" ann "))
     assert re.fullmatch(r" ann( +\d\.\d\d \[\d\.\d\d, \d\.\d\d\]){5}", line)
 
 

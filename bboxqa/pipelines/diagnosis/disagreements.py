@@ -489,20 +489,16 @@ def offset_findings(
     yield from largest(found)
 
 
-def offset_table(of: Diagnosed) -> str:
-    """Return the name of the table of offsets; "" without."""
-    return next((name for name in ("rotated_offsets", "offsets") if name in of.available), "")
-
-
-def precision_findings(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
+def precision_findings(
+    of: Diagnosed, differences: Mapping[str, Bounds], offsets: Table | None
+) -> Iterator[Finding]:
     """Yield whose annotations are significantly less similar, if no offset explains it."""
     table = of.table("annotators")
     names, found = table["annotator"], bounds(table, "mean_similarity")
     difference = differences["mean_similarity"]
     places = above_others(found.of_complement(), table["n_images"], difference)
     lost = np.zeros(len(table))
-    if offset_table(of):
-        offsets = of.table(offset_table(of))
+    if offsets is not None:
         reported = [place for group in displaced(table, offsets) for place in group]
         lost[reported] = _lost(offsets).reshape(len(table), -1)[reported].sum(1)
     large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)

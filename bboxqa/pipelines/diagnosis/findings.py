@@ -116,12 +116,12 @@ def median_of_others(values: FloatArray) -> FloatArray:
     # Unknown values are sorted last; the others of an unknown value are all known values.
     n = known.sum(-2, keepdims=True) - known
     ordered = np.take_along_axis(values, order, axis=-2)
-
-    def without(place: IndexArray) -> FloatArray:
-        moved = np.clip(np.where(place >= rank, place + 1, place), 0, n_values - 1)
-        return np.take_along_axis(ordered, moved, axis=-2)
-
-    return np.where(n > 0, (without((n - 1) // 2) + without(n // 2)) / 2, np.nan)
+    # The two middle places among the others, moved over the own place.
+    middle = (np.where(place >= rank, place + 1, place) for place in ((n - 1) // 2, n // 2))
+    low, high = (
+        np.take_along_axis(ordered, np.clip(place, 0, n_values - 1), axis=-2) for place in middle
+    )
+    return np.where(n > 0, (low + high) / 2, np.nan)
 
 
 def judged(table: Table, found: Bounds) -> Bounds:

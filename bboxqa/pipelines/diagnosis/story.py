@@ -17,7 +17,7 @@ from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, medians, pairs_of_units
 from bboxqa.geometry.registry import similarity
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line, Story
+from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.rotated_boxes import ROUNDED_PX
 from bboxqa.pipelines.counting import ImagePart, too_crowded
@@ -152,9 +152,11 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     (who, _), *_ = distinct_rows(found.annotator[entries], found.home[found.object[entries]])
     n_apart = np.bincount(who, minlength=len(annotators))
     left = np.flatnonzero(annotators["n_images"])
-    name = disagreements.offset_table(of)
-    if name and (len(left) == 2 or apart):
-        people, offsets = annotators, of.table(name)
+    # None of key points.
+    names = [name for name in ("rotated_offsets", "offsets") if name in of.available]
+    every = of.table(names[0]) if names and (len(left) == 2 or apart) else None
+    if every is not None:
+        people, offsets = annotators, every
         if len(left) == 2:
             # Of three of whom one copies, two are left.
             n_rows = len(offsets) // len(people)
@@ -166,7 +168,7 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     if len(annotators) == 2:
         yield from disagreements.two_annotators(annotators)
     elif apart:
-        yield from disagreements.precision_findings(of, apart)
+        yield from disagreements.precision_findings(of, apart, every)
         yield from disagreements.erring_annotators(of, apart)
 
 
@@ -226,16 +228,6 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
     return result
 
 
-def told_story(images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None) -> Story:
-    """Return sentences on what lowers agreement at the first threshold."""
-    of = _diagnosed(images, result, progress)
-    if progress is not None:
-        progress("diagnosing", 0, 1)
-    # Most sentences are about what is in this table.
-    of.table("decomposition")
-    return Story(**_story_parts(of, result))
-
-
 def diagnosed(
     images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None
 ) -> Diagnosis:
@@ -243,7 +235,7 @@ def diagnosed(
     from bboxqa.pipelines.diagnosis.review import review_of, worst_images
     from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
 
-    of = _diagnosed(images, result, progress)
+    of = diagnosed_units(images, result, progress)
     for done, name in enumerate(of.available):
         if progress is not None:
             progress("diagnosing", done, len(of.available))
@@ -255,7 +247,7 @@ def diagnosed(
         by_chance={each.iou_threshold: each.existence.chance for each in result.thresholds},
         progress=progress,
     )
-    parts = _story_parts(of, result)
+    parts = story_parts(of, result)
     if found.text:
         parts["lines"] = (*parts["lines"], Line(found.text))
     return Diagnosis(
@@ -275,7 +267,7 @@ def diagnosed(
     )
 
 
-def _diagnosed(
+def diagnosed_units(
     images: ImagePart, result: MeasuredAgreement, progress: Progress | None
 ) -> Diagnosed:
     """Return the units at the first threshold, and which diagnostics the data allow."""
@@ -293,7 +285,7 @@ def _diagnosed(
     return Diagnosed(part, matched, available)
 
 
-def _story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
+def story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
     """Return the fields of a story, with advice.
 
     It is on what decides the verdict, and on the kind of disagreement that costs most.
