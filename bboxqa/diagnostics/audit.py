@@ -13,7 +13,6 @@ from bboxqa.core.arrays import (
     deviations,
     overlapping_boxes,
     rows,
-    sum_by,
 )
 from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
@@ -56,53 +55,44 @@ _OF_CATEGORY, _RIDGE = 25.0, np.array([1e-3, 1, 1])
 _FEW_LABELS, _USUAL, _LEAST_SPREAD = 20, 3.5, 0.1
 
 
-def _places(
-    of: Annotations, shown: IndexArray, score: FloatArray, kind: int, columns: Mapping[str, Any]
-) -> Table:
-    """Return places at annotations, which are labels unless columns say what they are.
+class Doubt(NamedTuple):
+    """Why places are suspicious: an array with a value for each, or one value for all."""
 
-    The reason is that of the kind, unless a column has others.
-    """
-    kept = np.flatnonzero(score >= _LEAST)
-    at, no_figure = shown[kept], np.zeros(len(kept))
-    found = {"label": at, "prediction": np.full(len(kept), -1), "image": of.image[at],
-             "bbox": of.bbox[at], "one": no_figure, "other": no_figure}  # fmt: skip
-    for name, values in {"reason": kind, **columns, "kind": kind, "score": score}.items():
-        shape = len(score), *np.shape(values)[1:]
-        found[name] = np.broadcast_to(values, shape)[kept]
+    kind: Any
+    score: FloatArray
+    reason: Any
+    """The place in `REASONS`."""
+    prediction: Any = -1
+    one: Any = 0.0
+    other: Any = 0.0
+    """The figures of the reason."""
+
+
+def _places(of: Annotations, shown: IndexArray, doubt: Doubt, columns: Mapping[str, Any]) -> Table:
+    """Return places at annotations, which are labels unless columns say what they are."""
+    kept = np.flatnonzero(doubt.score >= _LEAST)
+    at = shown[kept]
+    found: dict[str, Any] = {"label": at, "image": of.image[at], "bbox": of.bbox[at]}
+    for name, values in {**doubt._asdict(), **columns}.items():
+        found[name] = np.broadcast_to(values, (len(doubt.score), *np.shape(values)[1:]))[kept]
     return Table(found)
 
 
-def _joined(parts: Sequence[Table]) -> Table:
-    names = parts[0].columns
-    return Table({name: np.concatenate([each[name] for each in parts]) for name in names})
+def _worst(doubts: Sequence[Doubt]) -> Doubt:
+    """Return the doubt about each label that has the highest score, the first of equals."""
+    highest = np.argmax([each.score.round(9) for each in doubts], axis=0)
+    return Doubt(*(np.choose(highest, column) for column in zip(*doubts, strict=True)))
 
 
 def _ranked(parts: Sequence[Table]) -> Table:
     """Return all places, the highest scores first; ties by kind, the largest first."""
-    found = _joined(parts)
+    names = parts[0].columns
+    found = Table({name: np.concatenate([each[name] for each in parts]) for name in names})
     area = found["bbox"][:, 2:].prod(1)
     return found.take(np.lexsort((-area, found["kind"], -found["score"].round(9))))
 
 
-def _worst(parts: Sequence[Table], n: int) -> Table:
-    """Return the place with the highest score of each of n labels, the first of equals."""
-    found = _joined(parts)
-    best = _best(found["label"], found["score"].round(9), np.ones(len(found), np.bool_), n)
-    return found.take(best[best >= 0])
-
-
-class Votes(NamedTuple):
-    """V votes for the O objects that several annotators drew, in the order of objects."""
-
-    edges: FloatArray
-    stop: IndexArray
-    agreement: FloatArray
-    """(V, 4), (O,) and (O,). The boxes of votes; where the votes for an object end, and how well
-    they agree on its box, from 0 to 1."""
-
-
-def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> Table:
+def suspects(both: Dataset, crowds: Annotations, votes: Annotations | None = None) -> Table:
     """Return what is suspicious about labels, by predictions, the most suspicious first.
 
     A label and a prediction show the same object from an IoU of 0.5 on. They are matched greedily
@@ -127,10 +117,11 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
         Annotator 0 drew the labels, annotator 1 is the model, whose annotations have a score.
     crowds : Annotations
         Labels of groups; predictions inside are not missing.
-    votes : Votes, optional
-        The votes for objects, if scores are the share of several annotators who drew them; the ids
-        of predictions are objects. Annotations with a negative score are then no predictions, but
-        say how many gave a category to the one with the same box.
+    votes : Annotations, optional
+        The votes for objects, if scores are the share of several annotators who drew them. The ids
+        of predictions are objects, and so are those of votes, in order; the score of a vote is how
+        well all votes for its object agree, from 0 to 1. Predictions with a negative score are then
+        none, but say how many gave a category to the one with the same box.
 
     Returns
     -------
@@ -146,7 +137,7 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     """
     of, n = both.annotations, len(both.annotations)
     if not n:
-        return _places(of, np.zeros(0, np.int64), np.zeros(0), MISSING, {})
+        return _places(of, np.zeros(0, np.int64), Doubt(MISSING, np.zeros(0), MISSING), {})
     found, _ = candidate_pairs(both, "bbox", _NEAR)
     # Labels come first in an image. The last pair stands for none, which has the index -1.
     label, prediction = (np.append(each, -1) for each in (found.left, found.right))
@@ -165,17 +156,18 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
     drawn = np.where(has_partner, partner[labels], near[labels])
     off = _off(of, CandidatePairs(label, prediction, iou), s, votes)
-    of_labels = _worst([
-        _places(of, labels, np.where(sure, 0, (1 - support[best]) * usual), SPURIOUS, {
-            "reason": np.where(best < 0, SPURIOUS, SUPPORTED),
-            "prediction": prediction[best], "one": s[best], "other": iou[best]}),
-        _places(of, labels, named[other] * (1 - named[own]), CLASS, {
-            "prediction": prediction[other], "one": named[other], "other": named[own]}),
-        _places(of, labels, np.where(has_partner | sure, off[drawn], 0), PLACE, {
-            "prediction": prediction[drawn], "bbox": of.bbox[prediction[drawn]],
-            "one": s[drawn], "other": iou[drawn]}),
+    unsupported = np.where(sure, 0, (1 - support[best]) * usual)
+    misplaced = np.where(has_partner | sure, off[drawn], 0)
+    worst = _worst([
+        Doubt(SPURIOUS, unsupported, np.where(best < 0, SPURIOUS, SUPPORTED), prediction[best],
+              s[best], iou[best]),
+        Doubt(CLASS, named[other] * (1 - named[own]), CLASS, prediction[other], named[other],
+              named[own]),
+        Doubt(PLACE, misplaced, PLACE, prediction[drawn], s[drawn], iou[drawn]),
         _twice(of, labels, partner < 0, TWICE),
-    ], n)  # fmt: skip
+    ])  # fmt: skip
+    shown = np.where(worst.kind == PLACE, worst.prediction, labels)
+    of_labels = _places(of, labels, worst, {"bbox": of.bbox[shown]})
     nearest, is_open = np.zeros(n), partner < 0
     np.maximum.at(nearest, prediction, iou)
     is_open[of_labels["prediction"][of_labels["kind"] == PLACE]] = False
@@ -184,17 +176,19 @@ def suspects(both: Dataset, crowds: Annotations, votes: Votes | None = None) -> 
     return _ranked([missing, of_labels])
 
 
-def _off(of: Annotations, pairs: CandidatePairs, s: FloatArray, votes: Votes | None) -> FloatArray:
+def _off(
+    of: Annotations, pairs: CandidatePairs, s: FloatArray, votes: Annotations | None
+) -> FloatArray:
     """Return the score of each pair for being badly placed, (P,)."""
     certain, fit = s.copy(), pairs.similarity.copy()
     if votes is not None:
-        at, n_votes = np.flatnonzero(s > 0), np.diff(votes.stop, prepend=0)
+        at = np.flatnonzero(s > 0)
         objects = of.id[pairs.right[at]]
-        votes_of, first = rows(votes.stop[objects] - n_votes[objects], votes.stop[objects])
-        pair = np.repeat(np.arange(len(at)), np.diff(first))
-        each = bbox_iou(corners(of.bbox[pairs.left[at]])[pair], votes.edges[votes_of])
-        certain[at] = votes.agreement[objects]
-        fit[at] = (fit[at] + sum_by(pair, each, len(at)) / n_votes[objects]) / 2
+        start, stop = (np.searchsorted(votes.id, objects, side) for side in ("left", "right"))
+        vote, pair = rows(start, stop)[0], np.repeat(at, stop - start)
+        each = bbox_iou(corners(of.bbox[pairs.left[pair]]), corners(votes.bbox[vote]))
+        certain[at] = np.asarray(votes.score)[start]
+        fit[at] = (fit[at] + np.bincount(pair, each, len(s))[at] / (stop - start)) / 2
     badly: FloatArray = certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4
     return badly
 
@@ -218,7 +212,7 @@ def _best(label: IndexArray, value: FloatArray, admissible: BoolArray, n: int) -
     return best
 
 
-def _twice(of: Annotations, labels: IndexArray, alone: BoolArray, reason: int) -> Table:
+def _twice(of: Annotations, labels: IndexArray, alone: BoolArray, reason: int) -> Doubt:
     """Return labels that are alone and have an IoU of at least 0.5 with another of their category.
 
     Of two labels that are alone, the second one counts.
@@ -232,7 +226,7 @@ def _twice(of: Annotations, labels: IndexArray, alone: BoolArray, reason: int) -
         a, iou = a[kept], bbox_iou(edges[a[kept]], edges[b[kept]])
         np.maximum.at(found, a[iou >= _SAME], iou[iou >= _SAME])
     again = found[labels]
-    return _places(of, labels, 2 * again - 1, TWICE, {"reason": reason, "one": again})
+    return Doubt(TWICE, 2 * again - 1, reason, one=again)
 
 
 def _missing(
@@ -260,10 +254,9 @@ def _missing(
     for one, other in overlapping_boxes(image, edges, image, edges):
         lower.append(other[(one < other) & (bbox_iou(edges[one], edges[other]) >= _SAME)])
     kept = np.sort(np.delete(kept, np.concatenate(lower)))
-    reason = np.where(np.isnan(share), MISSING, SHARE)[kept]
-    return _places(of, at[kept], score[kept], MISSING, {
-        "label": -1, "prediction": at[kept], "reason": reason,
-        "one": own[kept], "other": share[kept]})  # fmt: skip
+    reason = np.where(np.isnan(share), MISSING, SHARE)
+    doubt = Doubt(MISSING, score[kept], reason[kept], at[kept], own[kept], share[kept])
+    return _places(of, at[kept], doubt, {"label": -1})
 
 
 def labelled_share(
@@ -338,31 +331,28 @@ def geometric_suspects(data: Dataset) -> Table:
     size = data.image_size[of.image[labels]].astype(np.float64)
     # Unless the size of all images is known, sizes are those in pixels.
     scale = size.prod(1) if (size > 0).all() else np.ones(len(labels))
-    category, outlying = of.category[labels], list[Table]()
+    category, doubts = of.category[labels], list[Doubt]()
     is_common = np.bincount(category, minlength=1)[category] >= _FEW_LABELS
     for reason, values in ((SIZE, width * height / scale), (SHAPE, (width / height) ** 2)):
         z = np.abs(deviations(np.log(values) / 2, category, _LEAST_SPREAD)[0])
         score = np.where(is_common, 1 - _USUAL / z.clip(_USUAL), 0)
-        outlying.append(_places(of, labels, score, PLACE, {"reason": reason, "one": z}))
-    twice = _twice(of, labels, ~of.iscrowd, REPEATED)
+        doubts.append(Doubt(PLACE, score, reason, one=z))
+    worst = _worst([*doubts, _twice(of, labels, ~of.iscrowd, REPEATED)])
     number = np.bincount(of.image, minlength=len(data.image_names))
     empty = np.flatnonzero(number == 0)
-    share, whole = len(empty) / len(number), data.image_size[empty]
-    unlabelled = _places(of, 0 * empty, np.full(len(empty), 1 - 2 * share), MISSING, {
-        "label": -1, "image": empty, "bbox": np.pad(whole, ((0, 0), (2, 0))),
-        "reason": EMPTY, "one": 1 - share})  # fmt: skip
+    share, whole = len(empty) / len(number), np.pad(data.image_size[empty], ((0, 0), (2, 0)))
+    lacking = Doubt(MISSING, np.full(len(empty), 1 - 2 * share), EMPTY, one=1 - share)
+    unlabelled = _places(of, 0 * empty, lacking, {"label": -1, "image": empty, "bbox": whole})
     # Images whose labels, two or more, are exactly those of the image before.
-    start = np.cumsum(number) - number
-    later = np.flatnonzero((number[1:] == number[:-1]) & (number[1:] > 1)) + 1
-    at, first = rows(start[later], start[later] + number[later])
-    before, _ = rows(start[later - 1], start[later])
-    differs = (of.bbox[at] != of.bbox[before]).any(1) | (of.category[at] != of.category[before])
-    image = later[~np.logical_or.reduceat(differs, first[:-1])]
-    low, high = (
-        each.reduceat(corners(of.bbox[at]), first[:-1]) for each in (np.minimum, np.maximum)
-    )
-    bbox = from_corners(np.hstack([low[:, :2], high[:, 2:]]))[np.isin(later, image)]
-    n = number[image]
-    copied = _places(of, start[image], n / (n + 1), PLACE, {
-        "label": -1, "bbox": bbox, "reason": COPIED, "one": n})  # fmt: skip
-    return _ranked([unlabelled, copied, _worst([*outlying, twice], len(of))])
+    is_copy = (number > 1) & (number == np.roll(number, 1))
+    is_copy[:1] = False
+    before = np.arange(len(of)) - number[of.image]
+    differs = (of.bbox != of.bbox[before]).any(1) | (of.category != of.category[before])
+    is_copy[of.image[differs]] = False
+    at, n = np.flatnonzero(is_copy[of.image]), number[is_copy]
+    first = np.cumsum(n) - n
+    low, high = (each.reduceat(corners(of.bbox[at]), first) for each in (np.minimum, np.maximum))
+    bbox = from_corners(np.hstack([low[:, :2], high[:, 2:]]))
+    repeated = Doubt(PLACE, n / (n + 1), COPIED, one=n)
+    copied = _places(of, at[first], repeated, {"label": -1, "bbox": bbox})
+    return _ranked([unlabelled, copied, _places(of, labels, worst, {})])

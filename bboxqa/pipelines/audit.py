@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Sequence
-from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from bboxqa.core.file_names import own_name
 from bboxqa.core.files import filled_folder, writing
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics import audit as places
-from bboxqa.diagnostics.audit import MISSING, SPURIOUS, Votes
+from bboxqa.diagnostics.audit import MISSING, SPURIOUS
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.coco.reader import COCO, check_scores
 from bboxqa.formats.dataset.names import join_name
@@ -25,7 +24,6 @@ from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.yolo.reader import class_names
-from bboxqa.geometry.boxes import corners
 from bboxqa.model.annotations import Annotations, Dataset, completed
 from bboxqa.model.consensus import LINK
 from bboxqa.model.diagnosis import MOST_REVIEWED, ReviewItem, ReviewObject
@@ -90,48 +88,44 @@ def audit_files(
     reading: Reading,
 ) -> AuditResult:
     """Read labels and predictions, and audit the labels; see `audit`."""
-    one = replace(reading, min_annotators=1, by_files="any", scores=True)
-    path = Path(predictions) if isinstance(predictions, str | PathLike) else Path()
-    if (
-        not isinstance(labels, Dataset) and path.is_file()
-        and format_of(path, reading.choices) is COCO
-        # Maybe without scores, which is refused.
-        and (is_results_list(path, reading.choices) or LIST.match(SourcePath.at(path).head))
-    ):  # fmt: skip
-        # The ids of results are those of the labels.
-        data = read_for(labels, settings, replace(one, predictions=path, score=0.0))
-        team, own = reference.apart(data, own_name(path))
-        labels = replace(team, sources=data.sources[:-1])
-        predictions = replace(own, sources=data.sources[-1:], notes=())
+    one = replace(reading, min_annotators=1, by_files="any", scores=True, score=0.0)
     if not isinstance(labels, Dataset):
-        labels = read_for(labels, settings, one)
+        path = Path(predictions) if isinstance(predictions, str | PathLike) else Path()
+        own_ids = path.is_file() and (
+            is_results_list(path, reading.choices)
+            # Maybe without scores, which is refused.
+            or (format_of(path, reading.choices) is COCO and LIST.match(SourcePath.at(path).head))
+        )
+        labels = read_for(labels, settings, replace(one, predictions=path if own_ids else None))
+        if own_ids:
+            # The ids of results are those of the labels.
+            team, own = reference.apart(labels, own_name(path))
+            predictions = replace(own, sources=labels.sources[-1:], notes=())
+            labels = replace(team, sources=labels.sources[:-1])
     if not isinstance(predictions, Dataset | None):
         # Images of YOLO have the size that the labels say.
         size = zip(labels.image_names, labels.image_size.tolist(), strict=True)
         known = {name: tuple(sides) for name, sides in size if all(sides)}
         choices = completed(reading.choices, choices_of({"image_size": known or None}))
-        scored = replace(reading, scores=True, score=0.0, choices=choices)
-        predictions = reference.read_other(predictions, settings, scored)
+        predictions = reference.read_other(predictions, settings, replace(one, choices=choices))
     _check_one(labels)
     notes, sources = list[str](), labels.sources
     if predictions is None:
         drawn = both = of_images(labels, np.flatnonzero(labels.assigned.any(1)))
-        found, place = places.geometric_suspects(both), np.arange(len(both.annotations) + 1)
+        found, place = places.geometric_suspects(both), np.arange(len(both.annotations))
         basis = "geometry alone, which shows less than the predictions of a model would"
     else:
         of_model = _consensus if reference.several_drew(predictions) else _scored
         of_one, basis, votes = of_model(predictions)
         drawn, both, notes = _joined(labels, of_one, settings)
         crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
-        found, sources = places.suspects(both, crowds, votes), (*sources, *predictions.sources)
-        place = np.append(np.asarray(both.annotations.place), -1)
-    place[-1] = -1
+        found, place = places.suspects(both, crowds, votes), np.asarray(both.annotations.place)
+        sources = (*sources, *predictions.sources)
     kinds, images = _counted(found, drawn)
     return AuditResult(
-        suspects=_table(found, drawn, both, place), rows=place[found["label"]], kinds=kinds,
-        images=images, labels=drawn, basis=basis, settings=settings, sources=sources,
-        n_predictions=None if predictions is None else len(predictions.annotations),
-        notes=(*notes, *labels.headlines, *labels.notes),
+        suspects=_table(found, drawn, both, place), kinds=kinds, images=images, labels=drawn,
+        n_predictions=None if predictions is None else len(predictions.annotations), basis=basis,
+        settings=settings, sources=sources, notes=(*notes, *labels.headlines, *labels.notes),
     )  # fmt: skip
 
 
@@ -145,15 +139,15 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> lis
     names = [data.image_names[each] for each in np.flatnonzero(data.assigned.any(1)).tolist()]
     if folds > len(names):
         raise ConfigError(f"is {folds}; expected at most {len(names)}, the images", "folds")
-    groups = [name.rpartition("/")[0] for name in names]
-    groups = groups if len({*groups}) >= folds else names
-    own = (np.unique(groups, return_inverse=True)[1] % folds).tolist()
+    folders = [name.rpartition("/")[0] for name in names]
+    group = np.unique(folders if len({*folders}) >= folds else names, return_inverse=True)[1]
     with writing(folder), filled_folder(folder) as scratch:
-        for fold, part in product(range(folds), ("train", "test")):
-            listed = [f"{name}\n" for name, of in zip(names, own, strict=True)
-                      if (of == fold) == (part == "test")]  # fmt: skip
-            (scratch / f"{part}-{fold + 1}.txt").write_text("".join(listed), "utf-8")
-    return [own.count(fold) for fold in range(folds)]
+        for fold in range(folds):
+            tested = group % folds == fold
+            for part, chosen in (("train", ~tested), ("test", tested)):
+                listed = "".join(f"{names[each]}\n" for each in np.flatnonzero(chosen))
+                (scratch / f"{part}-{fold + 1}.txt").write_text(listed, "utf-8")
+    return [int((group % folds == fold).sum()) for fold in range(folds)]
 
 
 def _check_one(labels: Dataset) -> None:
@@ -189,8 +183,8 @@ def _scored(data: Dataset) -> tuple[Dataset, str, None]:
     return replace(data, annotations=replace(of, score=score, place=place)), basis, None
 
 
-def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
-    """Return the objects that several annotators drew as predictions, with shares of votes."""
+def _consensus(data: Dataset) -> tuple[Dataset, str, Annotations]:
+    """Return the objects that several annotators drew as predictions, and the votes for them."""
     objects, of = consensus_of(votes := votes_of(data), LINK, quorum=1)
     (home, category), _, n_votes = distinct_rows(of, votes.data.annotations.category)
     rows = np.append(np.arange(len(objects)), home)
@@ -201,11 +195,11 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Votes]:
         score=np.append(objects.votes, -n_votes) / objects.asked[rows],
         place=np.full(len(rows), -1),
     )  # fmt: skip
-    edges = corners(votes.data.annotations.bbox[np.argsort(of, kind="stable")])
     agreement = objects.overlap * objects.asked / (objects.votes + 1)
+    drawn = replace(votes.data.annotations, id=of, score=agreement[of])
     basis = f"the votes of {count(len(data.annotator_names), 'annotator')}"
-    votes_of_objects = Votes(edges, np.cumsum(objects.votes), agreement)
-    return replace(data, annotations=annotations, repeats=None), basis, votes_of_objects
+    by_object = drawn.take(np.argsort(of, kind="stable"))
+    return replace(data, annotations=annotations, repeats=None), basis, by_object
 
 
 def _joined(
@@ -214,22 +208,18 @@ def _joined(
     """Return the labels in the images that both have, and both in one data set, with notes."""
     name = reference.file_names(model, "predictions")
     model, notes = _named_alike(labels, reference.as_one(model, name), settings)
-    has, its = (_named(each.image_names) for each in (labels, model))
-    nothing = f"no image in common: the labels have {has}, {name} has {its}"
+    nothing = _nothing_in_common("image", labels.image_names, name, model.image_names)
     drawn, own = reference.in_common(labels, model, nothing)
-    of = own.annotations
-    known = np.array([each in drawn.category_names for each in own.category_names], np.bool_)
-    kept = np.flatnonzero(known[of.category])
-    if n := len(of) - len(kept):
-        codes = distinct(of.category[~known[of.category]]).tolist()
-        unknown = [own.category_names[each] for each in codes]
-        shown, has = _named(unknown), _named(labels.category_names)
-        if not len(kept):
-            problem = f"no category in common: the labels have {has}, {name} has {shown}"
+    of, names = own.annotations, own.category_names
+    known = np.array([each in drawn.category_names for each in names], np.bool_)[of.category]
+    if not known.all():
+        unknown = [names[each] for each in distinct(of.category[~known]).tolist()]
+        if not known.any():
+            problem = _nothing_in_common("category", labels.category_names, name, unknown)
             raise DatasetError([problem], f"Name each as in the labels: --map '{unknown[0]}=NAME'")
-        left = f"{count(n, 'prediction')} of categories that the labels do not have left out"
-        notes.append(f"{left}: {shown}; --map OLD=NEW renames")
-        own = replace(own, annotations=of.take(kept))
+        left = f"{count(int((~known).sum()), 'prediction')} of categories that the labels do not"
+        notes.append(f"{left} have left out: {_named(unknown)}; --map OLD=NEW renames")
+        own = replace(own, annotations=of.take(np.flatnonzero(known)))
     reference.check_sizes(drawn, own, name)
     if n := int(labels.assigned.any(1).sum()) - len(drawn.image_names):
         todo = "if nothing was found there: --missing-txt asked"
@@ -242,6 +232,10 @@ def _joined(
 
 def _named(names: Sequence[str]) -> str:
     return first_few(names, _NAMED, lambda each: repr(one_line(each)))
+
+
+def _nothing_in_common(what: str, own: Sequence[str], name: str, other: Sequence[str]) -> str:
+    return f"no {what} in common: the labels have {_named(own)}, {name} has {_named(other)}"
 
 
 def _named_alike(
@@ -279,11 +273,12 @@ def _counted(found: Table, labels: Dataset) -> tuple[Table, Table]:
     n_worth, n = (np.bincount(each["kind"], minlength=len(KINDS)) for each in (worth, found))
     labelled, shares = np.full(len(KINDS), np.nan), worth["other"][worth["reason"] == places.SHARE]
     labelled[MISSING] = shares.mean() if len(shares) else np.nan
-    images, row = np.unique(worth["image"], return_inverse=True)
-    number, total = np.bincount(row), sum_by(row, worth["score"], len(images))
-    order = np.argsort(-total.round(9), kind="stable")
+    n_images = len(labels.image_names)
+    number = np.bincount(worth["image"], minlength=n_images)
+    total = sum_by(worth["image"], worth["score"], n_images)
+    order = np.argsort(-total.round(9), kind="stable")[: np.count_nonzero(number)]
     kind = Categorical(np.arange(len(KINDS), dtype=np.int32), (*KINDS,))
-    image = Categorical(images[order].astype(np.int32), labels.image_names)
+    image = Categorical(order.astype(np.int32), labels.image_names)
     return (
         Table({"kind": kind, "n_worth_a_look": n_worth, "n": n, "labelled": labelled}),
         Table({"image": image, "n": number[order], "total": total[order]}),
@@ -292,10 +287,10 @@ def _counted(found: Table, labels: Dataset) -> tuple[Table, Table]:
 
 def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> Table:
     """Return the table of places; reasons with equal figures are put into words once."""
-    has_label, of = found["label"] >= 0, np.append(both.annotations.category, -1)
-    ids = np.where(has_label, np.cumsum(has_label) - 1, -1).astype(np.int32)
-    shown = labels.annotations.shown_ids(place[found["label"][has_label]])
-    suggested = np.where(found["kind"] == SPURIOUS, -1, of[found["prediction"]])
+    drawn, place = labels.annotations, np.append(place, -1)
+    of = np.append(both.annotations.category, -1).astype(np.int32)
+    suggested = np.where(found["kind"] == SPURIOUS, np.int32(-1), of[found["prediction"]])
+    ids = tuple(drawn.shown_ids(np.arange(len(drawn))))
     figures = ((100 * np.nan_to_num(found[each])).round().astype(int) for each in ("one", "other"))
     (why, one, other), code, _ = distinct_rows(found["reason"], *figures)
     every = zip(why.tolist(), (one / 100).tolist(), (other / 100).tolist(), strict=True)
@@ -304,27 +299,24 @@ def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> T
         "rank": np.arange(1, len(found) + 1),
         "kind": Categorical(found["kind"].astype(np.int32), (*KINDS,)),
         "image": Categorical(found["image"].astype(np.int32), labels.image_names),
-        "label": Categorical(ids, tuple(shown)),
+        "label": Categorical(place[found["label"]].astype(np.int32), ids),
         "prediction": np.ma.masked_less(place[found["prediction"]], 0),
         **dict(zip(_SIDES, found["bbox"].T, strict=True)),
-        "category": Categorical(of[found["label"]].astype(np.int32), both.category_names),
-        "suggested": Categorical(suggested.astype(np.int32), both.category_names),
+        "category": Categorical(of[found["label"]], both.category_names),
+        "suggested": Categorical(suggested, both.category_names),
         "score": found["score"].round(6),
         "reason": Categorical(code.astype(np.int32), reasons),
     })  # fmt: skip
 
 
-Record = dict[str, Any]
-
-
-def review_of(result: AuditResult) -> tuple[Record, list[ReviewItem]]:
+def review_of(result: AuditResult) -> tuple[dict[str, Any], list[ReviewItem]]:
     """Return a COCO document of the places worth a look, at most 1,000, and a queue of them.
 
     The gain is the score. What is missing is an annotation that the model proposes.
     """
     labels, own = result.labels, result.labels.annotations
     table = result.suspects.take(result.worth[:MOST_REVIEWED])
-    rows, image, score = result.rows[: len(table)], table.codes("image"), table["score"]
+    rows, image, score = table.codes("label"), table.codes("image"), table["score"]
     at, places = np.flatnonzero(rows >= 0), distinct(image).tolist()
     gains = sum_by(image, score, len(labels.image_names))
     document = review.review_document(
@@ -375,12 +367,13 @@ def write_audit_page(
         for row in table.take(np.flatnonzero(image_of == image)).records():
             kind, label = row["kind"], f"label {row['label']}: " if row["label"] else ""
             named = " or ".join(dict.fromkeys(filter(None, (row["category"], row["suggested"]))))
-            shapes.append({
+            said = {"object": row["rank"], "kind": kind, "kinds": [kind]}
+            reason = f"{label}{row['reason']}"
+            objects.append(said | {"category": f"{kind} {named}", "reason": reason})
+            shapes.append(said | {
                 "annotation": row["label"] or "predicted", "annotator": kind, "category": named,
-                "object": row["rank"], "bbox": [row[side] for side in _SIDES], "kind": kind,
-                "kinds": [kind], "reason": f"{label}{row['reason']}",
+                "bbox": [row[side] for side in _SIDES],
             })  # fmt: skip
-            objects.append(shapes[-1] | {"category": f"{kind} {named}"})
         more = {"asked": [], "cost": len(objects), "alpha": None, "objects": objects}
         pictures.append(review.shown_image(data, image) | more | {"shapes": shapes})
     made = manifest(result.settings, result.sources, data.reading)

@@ -26,8 +26,6 @@ class AuditResult(msgspec.Struct, frozen=True, eq=False):
     """A row for each place, the most suspicious first: rank, kind, image, label (its id),
     prediction (its position in the file, from 0), x, y, width and height of what to look at,
     category, suggested (by the model), score (from 0 to 1) and reason."""
-    rows: IndexArray
-    """(S,) int64. The annotation of `labels` of each place; -1 for none."""
     kinds: Table
     """A row for each kind: n_worth_a_look, with a score of 0.5 or more; n, of all; and
     labelled, the share of such predictions that this team labels, NaN where unknown."""
@@ -44,13 +42,18 @@ class AuditResult(msgspec.Struct, frozen=True, eq=False):
     notes: tuple[str, ...] = ()
 
     @property
+    def rows(self) -> IndexArray:
+        """(S,) int64. The annotation of `labels` of each place; -1 for none."""
+        return self.suspects.codes("label")
+
+    @property
     def worth(self) -> IndexArray:
         """The rows of `suspects` that are worth a look."""
         return np.flatnonzero(self.suspects["score"] >= WORTH)
 
     def head(self, n: int) -> "AuditResult":
         """Return the result with its `n` most suspicious places only."""
-        return replace(self, suspects=self.suspects.head(n), rows=self.rows[:n])
+        return replace(self, suspects=self.suspects.head(n))
 
     def __repr__(self) -> str:
         worth = int(self.kinds["n_worth_a_look"].sum())
