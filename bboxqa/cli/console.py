@@ -178,16 +178,19 @@ def refuse_inputs(
     from bboxqa.core.files import refuse_replacing
     from bboxqa.formats.sources import files_read
 
-    for one, other in permutations(filter(None, (*outputs, kept)), 2):
+    written = [*filter(None, outputs)]
+    if not written:
+        return
+    for one, other in permutations((*written, *filter(None, [kept])), 2):
         at, around = Path(realpath(one)), Path(realpath(other))
         if at == around or (around in at.parents and other is not kept):
             raise click.UsageError(f"{one}: another output is written to {other}")
-    for each in filter(None, outputs):
+    for each in written:
         if any(place.exists() and not place.is_dir() for place in each.absolute().parents):
             raise OutputError(f"{each}: cannot be written: Not a directory")
     size = click.get_current_context().params.get("image_size")
     of_sizes = size if isinstance(size, str) else None
-    refuse_replacing(outputs, files_read([*inputs, of_sizes], images or ()))
+    refuse_replacing(written, files_read([*inputs, of_sizes], images or ()))
 
 
 def exit_code_of(

@@ -41,7 +41,7 @@ def _beginning(name: str) -> str:
     return "." + os.fsencode(name)[:_LONGEST].decode("utf-8", "ignore")
 
 
-def refuse_replacing(outputs: Iterable[Path | None], read: Iterable[Path]) -> None:
+def refuse_replacing(outputs: Iterable[Path], read: Iterable[Path]) -> None:
     """Raise OutputError if an output is one of the files that are read, whatever links lead to it.
 
     Examples
@@ -51,9 +51,7 @@ def refuse_replacing(outputs: Iterable[Path | None], read: Iterable[Path]) -> No
     ...
     bboxqa.core.errors.OutputError: ... is one of the files to read; name another file
     """
-    existing = {
-        identity_of(each)[:2]: each for each in outputs if each is not None and each.is_file()
-    }
+    existing = {identity_of(each)[:2]: each for each in outputs if each.is_file()}
     if not existing:
         return
     for path in read:
