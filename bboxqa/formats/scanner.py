@@ -448,12 +448,12 @@ class Scanner:
 _FIRST = b' \t\r\n{["-0123456789ntf'
 
 
-def read_path(path: Path, settings: ReadSettings = WHOLE) -> RawDocument:
+def read_path(path: Path) -> RawDocument:
     """Return the content of a file, even if it is broken.
 
     Raises DatasetError if the file does not exist or cannot be opened.
     """
-    return read_bytes(read_whole(path, "a COCO JSON file"), str(path), settings)
+    return read_bytes(read_whole(path, "a COCO JSON file"), str(path))
 
 
 def read_bytes(text: bytes, name: str, settings: ReadSettings = WHOLE) -> RawDocument:

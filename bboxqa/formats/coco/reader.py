@@ -63,9 +63,7 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
     all of these are listed.
     """
-    _refuse_pipe(path)
-    document = _document(path, options)
-    source = _checked(document, path, options)
+    document, source = _opened(path, options)
     if begins_with_results(document.text):
         return _results_file(document, path, options, source)
     _check_lists(document, path, ("images", "categories") if options.tables else LISTS)
@@ -84,15 +82,13 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     return replace(file, sample=_sample(document))
 
 
-def _refuse_pipe(path: Path) -> None:
-    """Refuse what can be read only once."""
+def _opened(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
+    """Return a document and its file; refuse a pipe, and what is not JSON in UTF-8."""
+    # A pipe can be read only once.
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = f"{path}: is a pipe or a device; expected a file"
         raise DatasetError([problem], "Write it to a file first.")
-
-
-def _checked(document: RawDocument, path: Path, options: ReadSettings) -> Source:
-    """Return the file of a document; refuse one that is not JSON in UTF-8."""
+    document = _document(path, options)
     if not document.size:
         raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
     broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
@@ -106,10 +102,10 @@ def _checked(document: RawDocument, path: Path, options: ReadSettings) -> Source
         problems = [f"{path}: {each}" for each in broken]
         raise DatasetError(problems, files=[path] * len(problems))
     if document.is_packed:
-        return Source(str(path), *size_and_digest(path, digest=options.digest))
+        return document, Source(str(path), *size_and_digest(path, digest=options.digest))
     # Of the text that was read: the file may change in the meantime.
     digest = blake2b(document.text).hexdigest() if options.digest else None
-    return Source(str(path), len(document.text), digest)
+    return document, Source(str(path), len(document.text), digest)
 
 
 def _loaded(text: bytes) -> Any:
@@ -304,9 +300,7 @@ def _sample(document: RawDocument) -> Columns:
 
 def read_results(path: Path, options: ReadSettings) -> AnnotationFile:
     """Return the results in a file; raises DatasetError if it is no list of them."""
-    _refuse_pipe(path)
-    document = _document(path, options)
-    source = _checked(document, path, options)
+    document, source = _opened(path, options)
     return _results_file(document, path, options, source)
 
 

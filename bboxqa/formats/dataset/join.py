@@ -334,7 +334,7 @@ def _without(
 
 def _headlines(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
     """Yield facts that may make results useless: few common images, names alike, machines."""
-    several, names = data.assigned.sum(1) >= 2, [file.image_names for file in files]
+    several = data.assigned.sum(1) >= 2
     if several.any():
         if groups := variants_of(data.annotator_names):
             shown = first_few(groups, _SHOWN, lambda each: " and ".join(map(one_line, each)))
@@ -343,7 +343,7 @@ def _headlines(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
                 "count as different people: bboxqa validate shows where (A001)"
             )
         are_few = (2 * data.assigned[several].sum(0) < data.assigned.sum(0)).any()
-        if len(files) > 1 and are_few and (advice := join_advice(names)):
+        if len(files) > 1 and are_few and (advice := join_advice([f.image_names for f in files])):
             n_joined = count(int(several.sum()), "image")
             yield f"only {n_joined} of {len(several):,} joined: {advice}"
         used = distinct(data.annotations.category).tolist()

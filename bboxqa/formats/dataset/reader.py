@@ -53,12 +53,14 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         are_people=are_files or may_be_people,
         choices=reading.choices,
     )
-    hide, key = hider({}), reading.pseudonyms
+    key, hide = reading.pseudonyms, None
     if key is not None:
         sources.notes = without_files(sources.notes)
     refuse_repeated_files(sources.files)
     try:
-        files, tables, of_results = _with_results(_read_all(sources, reading), sources, reading)
+        files, tables, of_results = _read_all(sources, reading), list[AnnotationFile](), list[str]()
+        if reading.predictions is not None or any(each.records == "results" for each in files):
+            files, tables, of_results = _with_results(files, sources, reading)
         if len(files) > 1 or reading.join != "path":
             files = with_join_names(files, reading.join)
         unused: dict[str, str] = {}
@@ -76,11 +78,15 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         raise error.with_advice(sources.notes) from None
+    notes = (*sources.notes, *data.notes, *unused.values(), *of_results)
+    left_out = (*sources.notes, *data.left_out)
+    if hide is not None:
+        notes, left_out = hide(notes), hide(left_out)
     return replace(
         data,
-        notes=tuple(hide([*sources.notes, *data.notes, *unused.values(), *of_results])),
+        notes=notes,
         map_notes=unused,
-        left_out=tuple(hide([*sources.notes, *data.left_out])),
+        left_out=left_out,
         sources=(*data.sources, *(each.source for each in tables)),
         is_pseudonymous=key is not None,
     )
@@ -168,8 +174,6 @@ def _with_results(
         found = read_results(path, options)
         source = replace(found.source, role="predictions", annotator=name)
         lists.append(replace(found, source=source, path=path, person=name))
-    if not lists:
-        return files, [], []
     sources.notes += [
         f"{one_line(each.source.name)}: no annotations; the results take images and categories "
         "from there"
