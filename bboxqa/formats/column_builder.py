@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.arrays import IndexArray
 from bboxqa.formats.columns import (
     Columns,
     Form,
@@ -297,13 +297,14 @@ class ColumnsBuilder:
             [Form.RINGS if type(v) is list and 0 < len(v) <= most else form_of(v) for v in column],
             np.uint8,
         )
-        outlines = _chosen(column, forms == Form.RINGS)
         if not records.are_typed:
             # All numbers of the window are checked at once, and one by one only if that fails.
-            numbers_of_rings = chain.from_iterable(chain.from_iterable(outlines))
+            rows = np.flatnonzero(forms == Form.RINGS).tolist()
+            numbers_of_rings = chain.from_iterable(chain.from_iterable(column[row] for row in rows))
             if not are_numbers(list(numbers_of_rings)):
-                forms[[not all(map(are_numbers, value)) for value in outlines]] = Form.OTHER
-                outlines = _chosen(outlines, forms == Form.RINGS)
+                forms[[row for row in rows if not all(map(are_numbers, column[row]))]] = Form.OTHER
+        pairs = zip(column, (forms == Form.RINGS).tolist(), strict=True)
+        outlines = [value if is_ring else () for value, is_ring in pairs]
         rings = [*chain.from_iterable(outlines)]
         counts = np.fromiter(map(len, outlines), np.int64, len(outlines))
         lengths = np.fromiter(map(len, rings), np.int64, len(rings))
@@ -315,13 +316,13 @@ class ColumnsBuilder:
         xy = numbers.reshape(-1, 2)
         self._grow_part("rings", {"row": row, "place": place, "n_numbers": lengths, "xy": xy})
         self._grow("form", forms)
-        rows = np.flatnonzero(forms == Form.RLE)
-        if masks := [mask_of(column[row]) for row in rows.tolist()]:
+        rles = np.flatnonzero(forms == Form.RLE)
+        if masks := [mask_of(column[row]) for row in rles.tolist()]:
             columns = {name: [mask[name] for mask in masks] for name in masks[0]}
             self._counts += columns.pop("counts")
             known = self._problems
             columns["problem"] = [known.setdefault(each, len(known)) for each in columns["problem"]]
-            self._grow_part("rles", {"row": self.n + rows, **columns})
+            self._grow_part("rles", {"row": self.n + rles, **columns})
 
     def _add_keypoints(self, records: Window) -> None:
         values = records["keypoints"]
@@ -437,14 +438,6 @@ class ColumnsBuilder:
             segment_counts=tuple(self._segment_counts) if self._segment_counts else None,
             **{name: getattr(self, name) for name in _OTHERS},
         )
-
-
-def _chosen(outlines: Sequence[Any], which: BoolArray) -> Sequence[Any]:
-    """Return outlines, with none in place of those that are not chosen."""
-    if which.all():
-        return outlines
-    pairs = zip(outlines, which.tolist(), strict=True)
-    return [value if is_chosen else () for value, is_chosen in pairs]
 
 
 def _inside(value: object, key: str) -> Any:

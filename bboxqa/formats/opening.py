@@ -21,6 +21,7 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 SAVE_AS_CSV = "Save the table as CSV in utf-8."
+_TYPED = 20
 
 
 @contextmanager
@@ -62,15 +63,16 @@ def decoded(name: str, data: bytes) -> str:
     raise DatasetError([f"{name}: line {line}: is not {encoding}: {found}"], SAVE_AS_CSV)
 
 
-def typed_paths(paths: Sequence[object], most: int = 20) -> str:
+def typed_paths(paths: Sequence[object]) -> str:
     """Return the first paths as they are typed, with "…" if there are more.
 
     Examples
     --------
-    >>> typed_paths(["ann", "in 2"]), typed_paths(["ann", "bob", "cid"], 2)
-    ("ann 'in 2'", 'ann bob …')
+    >>> typed_paths(["ann", "in 2"]), typed_paths(["a"] * 99)[-3:]
+    ("ann 'in 2'", 'a …')
     """
-    return shlex.join(clean(str(each)) for each in paths[:most]) + " …" * (len(paths) > most)
+    typed = shlex.join(clean(str(each)) for each in paths[:_TYPED])
+    return f"{typed} …" if len(paths) > _TYPED else typed
 
 
 def damage_in(name: str, content: bytes) -> str:
