@@ -324,15 +324,6 @@ def component_of_each(n: int, left: IndexArray, right: IndexArray) -> IndexArray
         label = changed
 
 
-def numbered_nodes(
-    left: IndexArray, right: IndexArray
-) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return the nodes that occur, sorted, and the two ends of each pair as places among them."""
-    size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
-    nodes, ends = compact(np.concatenate([left, right]), size)
-    return nodes, ends[: len(left)], ends[len(left) :]
-
-
 # Number of pairs compared at a time.
 _AT_ONCE = 1 << 19
 

@@ -33,16 +33,11 @@ def overlap(left: FloatArray, right: FloatArray) -> FloatArray:
     return area
 
 
-def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Return the ratio of each pair of numbers; 0 where the denominator is 0."""
-    result = np.zeros(len(numerator))
-    np.divide(numerator, denominator, out=result, where=denominator > 0)
-    return result
-
-
 def iou_of(left: FloatArray, right: FloatArray, shared: FloatArray) -> FloatArray:
     """Return the IoU of P pairs from their areas and the area that they share; 0 without area."""
-    return _ratio(shared, left + right - shared)
+    union, result = left + right - shared, np.zeros(len(shared))
+    np.divide(shared, union, out=result, where=union > 0)
+    return result
 
 
 def iou_limit(
@@ -74,13 +69,14 @@ def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:
        Generalized Intersection over Union: A Metric and a Loss for Bounding Box Regression. CVPR
        2019, algorithm 1. doi:10.1109/CVPR.2019.00075
     """
-    intersection = overlap(left, right)
-    union = _area(left) + _area(right) - intersection
+    areas, shared = (_area(left), _area(right)), overlap(left, right)
     hull = np.concatenate(
         [np.minimum(left[:, :2], right[:, :2]), np.maximum(left[:, 2:], right[:, 2:])], axis=1
     )
-    enclosing = _area(hull)
-    return _ratio(intersection, union) - _ratio(enclosing - union, enclosing)
+    enclosing, uncovered = _area(hull), np.zeros(len(left))
+    union = areas[0] + areas[1] - shared
+    np.divide(enclosing - union, enclosing, out=uncovered, where=enclosing > 0)
+    return iou_of(*areas, shared) - uncovered
 
 
 def bbox_centroid(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -94,7 +90,9 @@ def bbox_centroid(left: FloatArray, right: FloatArray) -> FloatArray:
     distance = np.hypot(offset[:, 0], offset[:, 1])
     diagonal = np.maximum(diagonals(left), diagonals(right))
     solid = (_area(left) > 0) & (_area(right) > 0)
-    return np.where(solid, np.maximum(_ratio(diagonal - distance, diagonal), 0), 0)
+    closeness = np.zeros(len(left))
+    np.divide(diagonal - distance, diagonal, out=closeness, where=solid)
+    return np.maximum(closeness, 0)
 
 
 def diagonals(box: FloatArray) -> FloatArray:

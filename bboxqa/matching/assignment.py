@@ -14,7 +14,6 @@ from bboxqa.core.arrays import (
     IndexArray,
     component_of_each,
     find,
-    numbered_nodes,
     run_starts,
 )
 
@@ -102,8 +101,7 @@ def assign(
     alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     chosen = [np.flatnonzero(alone)]
     open_pairs = np.flatnonzero(~alone)
-    _, a, b = numbered_nodes(left[open_pairs], right[open_pairs])
-    w = weight[open_pairs]
+    a, b, w = left[open_pairs], right[open_pairs], weight[open_pairs]
     for _ in range(_ROUNDS):
         # Pairs that are in every optimal matching.
         settled = w > best_other(a, w) + best_other(b, w)
@@ -127,7 +125,8 @@ def _solve(
     ranks: Callable[[IndexArray], IndexArray] | None,
 ) -> IndexArray:
     """Return the chosen pairs among `pairs`, component by component."""
-    nodes, left, right = numbered_nodes(left[pairs], right[pairs])
+    nodes, ends = np.unique(np.append(left[pairs], right[pairs]), return_inverse=True)
+    left, right = np.split(ends, 2)
     weight, home = weight[pairs], component_of_each(len(nodes), left, right)
     component = home[left]
     # The ranks of the ends of pairs, with sides swapped in some components.
