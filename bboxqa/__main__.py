@@ -7,10 +7,9 @@ import sys
 def main() -> None:
     """Run the command line, and report a signal also while it is being imported."""
     from bboxqa.core.interrupts import ignore_signals, raising_signals, signal_of, signal_words
-    from bboxqa.core.machine import ALLOCATED, start_no_blas_threads
+    from bboxqa.core.machine import set_up_process
 
-    gc.set_threshold(ALLOCATED)
-    start_no_blas_threads()
+    set_up_process()
     try:
         with raising_signals():
             from bboxqa.cli import main as run

@@ -8,7 +8,6 @@ import click
 
 from bboxqa.cli.console import exit_code_of, robust
 from bboxqa.core.interrupts import PLACED, raising_signals
-from bboxqa.core.machine import keep_freed_memory
 from bboxqa.core.version import __version__
 
 _FIRST = (
@@ -74,7 +73,6 @@ def main() -> None:
     """Run the command line; errors are one line, their traceback is shown with BBOXQA_DEBUG=1."""
     sys.stdout, sys.stderr = robust(sys.stdout), robust(sys.stderr)
     PLACED.clear()
-    keep_freed_memory()
     # What overflows is infinite or NaN, which findings name. Filters of users come first.
     warnings.simplefilter("ignore", RuntimeWarning, append=True)
     try:

@@ -4,10 +4,10 @@ import ctypes
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from gc import disable, enable, freeze, get_threshold, isenabled, unfreeze
+from gc import disable, enable, freeze, get_threshold, isenabled, set_threshold, unfreeze
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,16 +37,14 @@ def free_memory() -> int | None:
     return None
 
 
-def check_free_memory(size: int, name: str, n_more: int = 0) -> None:
-    """Refuse files that need more than the free memory, before they are read.
-
-    Raises OutputError. `size` is that of all files in bytes, `name` the first of them.
-    """
+def check_free_memory(paths: Sequence[Path]) -> None:
+    """Refuse files that need more than the free memory, before they are read, with OutputError."""
+    size = sum(each.stat().st_size for each in paths if each.is_file())
     needed, free = int(_OF_BYTE * size), free_memory()
     if free is not None and needed > free:
-        more = f" and {n_more} more" if n_more else ""
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         raise OutputError(
-            f"{name}{more}: reading needs about {needed / 1e9:.1f} GB of memory, and "
+            f"{paths[0]}{more}: reading needs about {needed / 1e9:.1f} GB of memory, and "
             f"{free / 1e9:.1f} GB are free; divide the data, or use a larger machine"
         )
 
@@ -70,19 +68,6 @@ def gc_paused() -> Iterator[None]:
                 freeze()
                 unfreeze()
             enable()
-
-
-def keep_freed_memory() -> None:
-    """Let this process keep up to 32 MB that it frees, for its next array.
-
-    glibc returns blocks from 128 kB on to the system, which has to clear their pages again: a tenth
-    of the time of a small data set.
-    """
-    if sys.platform == "linux":
-        # Other C libraries have no `mallopt`.
-        with suppress(AttributeError):
-            for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
-                ctypes.CDLL(None).mallopt(option, _LARGEST)
 
 
 def trim_memory() -> None:
@@ -160,14 +145,23 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iter
             yield waiting.popleft().result()
 
 
-def start_no_blas_threads() -> None:
-    """Let OpenBLAS start no threads, which take time of the processor while they wait for work.
+def set_up_process() -> None:
+    """Set this process up for a command, before numpy is imported.
 
-    To be called before numpy is imported. A number of threads that the user chose is kept.
+    Python seldom looks for cycles. OpenBLAS starts no threads, which take time of the processor
+    while they wait for work; a number of threads that the user chose is kept. Up to 32 MB that the
+    process frees are kept for its next array: glibc returns blocks from 128 kB on to the system,
+    which has to clear their pages again, a tenth of the time of a small data set.
     """
     global _is_alone  # noqa: PLW0603 - a fact about the process
+    set_threshold(ALLOCATED)
     chosen = os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _is_alone = chosen == "1" and "numpy" not in sys.modules
+    if sys.platform == "linux":
+        # Other C libraries have no `mallopt`.
+        with suppress(AttributeError):
+            for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
+                ctypes.CDLL(None).mallopt(option, _LARGEST)
 
 
 @contextmanager

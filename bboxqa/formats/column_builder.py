@@ -183,7 +183,7 @@ class ColumnsBuilder:
         if "score" in keys:
             rows = np.array([v is not MISSING for v in records["score"]]).nonzero()[0]
             value = numbers_of(records["score"])[rows]
-            self._grow_part("scores", {"row": self.n + rows, "value": value})
+            self._grow("scores", {"row": self.n + rows, "value": value})
         if self.settings.whole:
             self._add_others(records)
         self.n += len(records)
@@ -213,11 +213,12 @@ class ColumnsBuilder:
         return Window(segments)
 
     def _grow(self, name: str, values: Any) -> None:
-        self._parts[name].append((self.n, np.asarray(values)))
-
-    def _grow_part(self, part: str, columns: Mapping[str, Any]) -> None:
-        for name, values in columns.items():
-            self._grow(f"{part}.{name}", values)
+        """Add values of a column; of a part such as "rings", those of its columns by name."""
+        if isinstance(values, dict):
+            for column, own in values.items():
+                self._grow(f"{name}.{column}", own)
+        else:
+            self._parts[name].append((self.n, np.asarray(values)))
 
     def _add_ids(self, key: str, column: Sequence[Any], types: set[type]) -> None:
         n = len(column)
@@ -225,15 +226,14 @@ class ColumnsBuilder:
         if types <= {int}:
             with suppress(OverflowError):
                 numbers = np.fromiter(column, np.int64, n)
-        if numbers is not None:
-            whole = valid = np.ones(n, np.bool_)
-            self._grow(key, numbers)
-        else:
+        whole = valid = np.ones(n, np.bool_)
+        if numbers is None:
             whole = np.array([whole_number(value) is not None for value in column], np.bool_)
             valid = whole | np.array([is_id(value) for value in column], np.bool_)
-            self._grow(key, np.array([id_number(value) for value in column], np.int64))
+            numbers = np.array([id_number(value) for value in column], np.int64)
             for row in np.flatnonzero(valid & ~whole).tolist() if key == "id" else ():
                 self.text_ids[self.n + row] = column[row]
+        self._grow(key, numbers)
         self._grow(f"whole.{key}", whole)
         self._grow(f"valid.{key}", valid)
 
@@ -270,7 +270,7 @@ class ColumnsBuilder:
         said = np.array([angles.get(row) or np.nan for row in rows])
         own = self.n + np.array(rows, np.int64)
         of_boxes = {"row": own, "n_numbers": n_numbers, "values": values, "angle": said}
-        self._grow_part("rotations", of_boxes)
+        self._grow("rotations", of_boxes)
 
     def _add_crowds(self, records: Window) -> None:
         crowd = np.full(len(records), -1, np.int8)
@@ -314,7 +314,7 @@ class ColumnsBuilder:
         place = np.arange(len(rings)) - np.repeat(np.cumsum(counts) - counts, counts)
         row = np.repeat(self.n + np.arange(len(records)), counts)
         xy = numbers.reshape(-1, 2)
-        self._grow_part("rings", {"row": row, "place": place, "n_numbers": lengths, "xy": xy})
+        self._grow("rings", {"row": row, "place": place, "n_numbers": lengths, "xy": xy})
         self._grow("form", forms)
         rles = np.flatnonzero(forms == Form.RLE)
         if masks := [mask_of(column[row]) for row in rles.tolist()]:
@@ -322,7 +322,7 @@ class ColumnsBuilder:
             self._counts += columns.pop("counts")
             known = self._problems
             columns["problem"] = [known.setdefault(each, len(known)) for each in columns["problem"]]
-            self._grow_part("rles", {"row": self.n + rles, **columns})
+            self._grow("rles", {"row": self.n + rles, **columns})
 
     def _add_keypoints(self, records: Window) -> None:
         values = records["keypoints"]
@@ -340,7 +340,7 @@ class ColumnsBuilder:
         in_threes = [value for value in lists if value and len(value) % 3 == 0]
         numbers = floats(list(chain.from_iterable(in_threes)))
         own = self.n + np.array(rows, np.int64)
-        self._grow_part("keypoints", {"row": own, "n_numbers": lengths, "numbers": numbers})
+        self._grow("keypoints", {"row": own, "n_numbers": lengths, "numbers": numbers})
 
     def _add_annotators(self, key: str, records: Window) -> None:
         first, *rest = key.split(".")
@@ -382,7 +382,7 @@ class ColumnsBuilder:
             if type(track) in (int, str) and track != "":
                 rows.append(row)
                 codes.append(names.setdefault(str(track), len(names)))
-        self._grow_part("tracks", {"row": self.n + np.array(rows, np.int64), "value": codes})
+        self._grow("tracks", {"row": self.n + np.array(rows, np.int64), "value": codes})
 
     def _add_segments(self, column: Sequence[Any]) -> None:
         places: list[tuple[int, int]] = []
@@ -397,7 +397,7 @@ class ColumnsBuilder:
         found = Window(segments)
         iscrowd = _whole(found["iscrowd"])
         of_list = np.array(places, np.int64).reshape(-1, 2)
-        self._grow_part("segments", {
+        self._grow("segments", {
             "row": self.n + of_list[:, 0],
             "place": of_list[:, 1],
             "id": _whole(found["id"]),

@@ -21,7 +21,7 @@ from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, 
 from bboxqa.formats.heads import is_lines
 from bboxqa.formats.opening import MARKS
 from bboxqa.formats.raw_values import MARK_KEYS, MISSING
-from bboxqa.formats.records import ID_KEYS, LISTS, WHOLE, Image, ReadSettings, image_type
+from bboxqa.formats.records import ID_KEYS, LISTS, WHOLE, ReadSettings, image_type
 from bboxqa.formats.source import read_whole
 
 LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
@@ -66,8 +66,12 @@ _ENDED_KEY = re.compile(rb'"\s*:')
 _COLON, _QUOTE, _SPACE = b':" '
 
 
-def decoded_entirely(text: bytes) -> list[Any] | None:
+def decoded_entirely(
+    text: bytes, typed: msgspec.json.Decoder[Any] | None = None
+) -> list[Any] | None:
     """Return the records of a list; None if it is not plain JSON or repeats a key.
+
+    With a decoder, records are `typed` unless one has an odd value; all keys are kept then.
 
     Examples
     --------
@@ -77,6 +81,10 @@ def decoded_entirely(text: bytes) -> list[Any] | None:
     """
     if nests_deep(text):
         return None
+    if typed is not None:
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            found: list[Any] = typed.decode(text)
+            return found
     try:
         records: list[Any] = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -225,14 +233,6 @@ _Add = Callable[[Any], None]
 _Decode = Callable[[bytes], Sequence[Any] | TypedWindow | None]
 
 
-def _decoded_images(decoder: msgspec.json.Decoder[list[Image]], text: bytes) -> Any:
-    """Return the images in the text of a list; with all their keys if one has an odd value."""
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):
-        if not nests_deep(text):
-            return decoder.decode(text)
-    return decoded_entirely(text)
-
-
 class Scanner:
     """Reads a document in one pass: in windows where it is plain JSON, else value by value.
 
@@ -246,7 +246,7 @@ class Scanner:
         self._decoders: dict[str, _Decode] = {}
         if not settings.whole:
             images = msgspec.json.Decoder(list[image_type(settings.keys)])  # type: ignore[misc]
-            self._decoders["images"] = partial(_decoded_images, images)
+            self._decoders["images"] = partial(decoded_entirely, typed=images)
             self._decoders[RESULTS_LIST] = _record_decoder(settings)
         self._repeated: dict[str, None] = {}
         # Not a method of self: a cycle would keep the whole text in memory.

@@ -143,11 +143,6 @@ class SourcePath(_Path):
         return False
 
     @property
-    def size(self) -> int:
-        """The size of a file in bytes; 0 of a folder, or of what is not there."""
-        return self.stat().st_size if self.is_file() else 0
-
-    @property
     def is_packed(self) -> bool:
         """Whether the path leads to an archive, or into one."""
         return self.archive is not None or is_archive(self.head)

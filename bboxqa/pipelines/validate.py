@@ -158,7 +158,7 @@ def _documents(
     several = readers if images is not None and len(readers) > 1 else []
     named = [(Path(file), read(file, wanted).images) for file, read in several]
     for file, read in readers:
-        check_free_memory(file.size, str(file))
+        check_free_memory([file])
         document = _document(images, truth, progress, named, read(file, wanted))
         origin, disk = document.reading.origin, document.disk
         lacks_sizes = origin is not None and any(each.code == "T002" for each in origin.defects)

@@ -64,10 +64,10 @@ def test_files_that_need_more_than_the_free_memory_are_refused(tmp_path, monkeyp
     file = tmp_path / "a.json"
     file.write_bytes(b" " * 4000)
     monkeypatch.setattr(machine, "free_memory", lambda: 10_000)
-    machine.check_free_memory(file.stat().st_size, str(file))
+    machine.check_free_memory([file])
     monkeypatch.setattr(machine, "free_memory", lambda: 9_999)
     with pytest.raises(OutputError, match=r"a\.json: reading needs about 0\.0 GB of memory, and "):
-        machine.check_free_memory(file.stat().st_size, str(file))
+        machine.check_free_memory([file])
 
 
 def test_what_a_program_has_frozen_stays_so(request):

@@ -124,7 +124,7 @@ def _renamed(file: AnnotationFile, hide: Callable[[Any], Any]) -> AnnotationFile
 def _read_all(sources: Sources, reading: Reading) -> list[AnnotationFile]:
     """Read all files, or raise the problems of all of them."""
     files, choices = sources.files, reading.choices
-    check_free_memory(sum(each.size for each in files), str(files[0]), len(files) - 1)
+    check_free_memory(files)
     options = replace(
         reading.settings(),
         digest=reading.digest or len(files) > 1,
