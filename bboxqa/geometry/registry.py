@@ -5,7 +5,7 @@ from bboxqa.core.plugins import plugins
 from bboxqa.core.text import unknown_name
 from bboxqa.geometry import box_similarities as boxes
 from bboxqa.geometry import outline_similarities as outlines
-from bboxqa.geometry.similarity import Needs, Similarity
+from bboxqa.geometry.similarity import Similarity
 
 GROUP = "bboxqa.similarities"
 """The group of entry points by which other packages add similarities."""
@@ -47,16 +47,3 @@ def similarity(name: str) -> Similarity:
         return SIMILARITIES[name]
     check_name(name)
     return plugins(GROUP)[name].load(Similarity)
-
-
-def shapes_of(name: str) -> Needs:
-    """Return the shapes that a similarity compares.
-
-    Raises ConfigError if there is no such similarity.
-    """
-    return similarity(name).needs
-
-
-def needs_outlines(name: str) -> bool:
-    """Return whether a similarity compares outlines, as `shapes_of` says."""
-    return similarity(name).needs not in ("boxes", "rotated boxes", "keypoints")

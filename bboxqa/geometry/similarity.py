@@ -16,6 +16,8 @@ Needs = Literal["boxes", "rotated boxes", "polygons", "outlines", "masks", "keyp
 """The compared shapes: boxes; rotated boxes; polygons only; outlines, with polygons rasterised in
 images that have a mask; masks, with all polygons rasterised; or key points.
 """
+OUTLINES: tuple[Needs, ...] = ("polygons", "outlines", "masks")
+"""The shapes that are outlines."""
 
 # Limits the image side, as rasterising takes memory in proportion to the outline's length.
 _MAX_SIDE = 100_000
@@ -48,7 +50,7 @@ def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
             [f"the {name} were not read; similarity {similarity!r} needs them"],
             f"Read the file with `bboxqa.read(path, {setting}=True)`.",
         )
-    if segmentation is None or needs in ("keypoints", "rotated boxes"):
+    if segmentation is None or needs not in OUTLINES:
         return
     absent = np.flatnonzero(segmentation.kind == SegmentationKind.NONE)
     is_mask = segmentation.kind == SegmentationKind.RLE

@@ -21,7 +21,8 @@ from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import LOWEST_SCORE
 from bboxqa.formats.unreadable import refuse_results
-from bboxqa.geometry.registry import needs_outlines, shapes_of
+from bboxqa.geometry.registry import similarity
+from bboxqa.geometry.similarity import OUTLINES
 from bboxqa.matching import matchers
 from bboxqa.model.annotations import Dataset, Repeats
 from bboxqa.model.diagnosis import EVERYONE
@@ -135,7 +136,7 @@ def checked_data(data: Dataset, settings: AgreeSettings, name: str) -> Dataset:
     """
     if not isinstance(data, Dataset):
         raise TypeError(f"{name} is a {type(data).__name__}; expected what `bboxqa.read` returns")
-    if settings.checks and not needs_outlines(settings.similarity):
+    if settings.checks and similarity(settings.similarity).needs not in OUTLINES:
         return check_boxes(data)
     return data
 
@@ -190,7 +191,7 @@ def agree_with(
     Without `with_chance`, existence is not corrected for chance.
     """
     found = None
-    if shapes_of(settings.similarity) == "keypoints":
+    if similarity(settings.similarity).needs == "keypoints":
         data = with_sigmas(with_points(data, settings), settings)
     if reference is not None:
         from bboxqa.pipelines.reference import compared, reference_matches, with_reference

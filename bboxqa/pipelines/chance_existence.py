@@ -20,7 +20,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, neighbours, possible_pairs
 from bboxqa.geometry.polygons import polygon_bounds
-from bboxqa.geometry.registry import needs_outlines, shapes_of
+from bboxqa.geometry.registry import similarity
+from bboxqa.geometry.similarity import OUTLINES
 from bboxqa.matching.matchers import match_pairwise, pair_weights
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.masks import SegmentationKind
@@ -79,7 +80,7 @@ def chance_existence(
     # Images of one kind are exchanged.
     outlines, image_size = data.annotations.segmentation, data.image_size
     known = (image_size > 0).all(1) & (data.assigned.sum(1) >= 2)
-    has_outlines = needs_outlines(settings.similarity)
+    has_outlines = similarity(settings.similarity).needs in OUTLINES
     if has_outlines and outlines is not None and (outlines.kind == SegmentationKind.RLE).any():
         kinds = np.unique(image_size[known], axis=0, return_inverse=True)[1]
     else:
@@ -190,10 +191,10 @@ def _laid_over(
     number = np.repeat(np.arange(len(first)), np.diff(first, append=len(start)))
     size = data.image_size[image]
     scale = np.repeat(size[number] / data.image_size[source], stop - start, axis=0)
-    annotations = data.annotations
-    if not needs_outlines(settings.similarity):
+    annotations, needs = data.annotations, similarity(settings.similarity).needs
+    if needs not in OUTLINES:
         annotations = replace(annotations, segmentation=None)
-    if shapes_of(settings.similarity) != "rotated boxes":
+    if needs != "rotated boxes":
         annotations = replace(annotations, rotated_box=None)
     annotations = annotations.take(rows(start, stop)[0])
     outlines, joints = annotations.segmentation, annotations.keypoints

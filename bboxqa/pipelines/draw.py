@@ -15,9 +15,10 @@ from bboxqa.formats.choices import given
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.sources import as_paths, files_read, list_files
+from bboxqa.geometry import registry
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.rasters import outline_rings
-from bboxqa.geometry.registry import needs_outlines, shapes_of
+from bboxqa.geometry.similarity import OUTLINES
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
@@ -202,8 +203,9 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
         (threshold,), similarity = settings.iou_threshold, settings.similarity
         data = with_sigmas(data, settings)
         of = data.annotations
-        outlines = of.segmentation if needs_outlines(similarity) else None
-        turned = of.rotated_box if shapes_of(similarity) == "rotated boxes" else None
+        needs = registry.similarity(similarity).needs
+        outlines = of.segmentation if needs in OUTLINES else None
+        turned = of.rotated_box if needs == "rotated boxes" else None
         data = replace(data, annotations=replace(of, segmentation=outlines, rotated_box=turned))
         image, compared = of_images(data, np.array([place])), ~of.iscrowd[rows]
         image = replace(image, annotations=image.annotations.take(np.flatnonzero(compared)))

@@ -10,7 +10,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few
 from bboxqa.geometry.box_similarities import given_sigmas
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.registry import shapes_of
+from bboxqa.geometry.registry import similarity
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
@@ -34,7 +34,8 @@ def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = 
     With ``sigmas="estimated"`` they are estimated from the annotators of `of`, by default of the
     data set itself. Raises ConfigError if a category has no sigmas.
     """
-    if shapes_of(settings.similarity) != "keypoints" or data.annotations.keypoints is None:
+    needs = similarity(settings.similarity).needs
+    if needs != "keypoints" or data.annotations.keypoints is None:
         return data
     if isinstance(settings.sigmas, str):
         # A data set with sigmas estimated from annotators, and a note that names them.
@@ -66,7 +67,8 @@ def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
     COCO's evaluation does the same; a note gives their number. Raises DatasetError if no
     annotation remains.
     """
-    if shapes_of(settings.similarity) != "keypoints" or data.annotations.keypoints is None:
+    needs = similarity(settings.similarity).needs
+    if needs != "keypoints" or data.annotations.keypoints is None:
         return data
     found, repeats = _labelled(data), data.repeats
     n_left_out = len(data.annotations) - len(found.annotations)

@@ -22,7 +22,7 @@ from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
 from bboxqa.formats.sources import as_paths
 from bboxqa.geometry import registry as similarities
-from bboxqa.geometry.registry import needs_outlines, shapes_of
+from bboxqa.geometry.similarity import OUTLINES
 from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import (
@@ -187,13 +187,13 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
 
     What the settings say comes before `reading`, whose `check` replaces the checks of the settings.
     """
-    if reading.choices.rotated is not None and shapes_of(settings.similarity) == "keypoints":
+    needs = similarities.similarity(settings.similarity).needs
+    if reading.choices.rotated is not None and needs == "keypoints":
         raise ConfigError(
             "--rotated says what boxes of five numbers hold, but --similarity keypoints does not "
             "compare boxes; leave --rotated out, or compare with --similarity obb"
         )
-    similarity, own_check = settings.similarity, reading.check
-    outlines = reading.outlines or needs_outlines(similarity)
+    own_check, outlines = reading.check, reading.outlines or needs in OUTLINES
     if own_check is None and settings.checks:
         own_check = partial(check_files, boxes=not outlines, choices=reading.choices)
 
@@ -201,7 +201,7 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
         # The outlines of panoptic COCO are not read.
         if problems := [
             f"{file.path}: is panoptic COCO, with the outlines of segments in PNG files, which are "
-            f"not read; similarity {similarity!r} compares outlines"
+            f"not read; similarity {settings.similarity!r} compares outlines"
             for file in files
             if file.records == "segments"
         ]:
@@ -213,9 +213,9 @@ def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPAR
         reading,
         **{name: getattr(settings, name) for name in AgreeSettings.__struct_fields__},
         outlines=outlines,
-        keypoints=reading.keypoints or shapes_of(similarity) == "keypoints",
-        rotated=reading.outlines or shapes_of(similarity) == "rotated boxes",
-        check=check if needs_outlines(similarity) else own_check,
+        keypoints=reading.keypoints or needs == "keypoints",
+        rotated=reading.outlines or needs == "rotated boxes",
+        check=check if needs in OUTLINES else own_check,
     )
     return _read(source, reading)
 
@@ -242,18 +242,18 @@ did you mean 'polygon'?
     settings = settings_from(values)
     similarities.check_name(settings.similarity)
     lookup("matcher", MATCHERS, settings.matcher)
-    if settings.sigmas and similarities.shapes_of(settings.similarity) != "keypoints":
+    similarity = similarities.similarity(settings.similarity)
+    if settings.sigmas and similarity.needs != "keypoints":
         raise ConfigError(
             f"is given, but similarity is {settings.similarity!r}, which compares no key points; "
             "expected 'keypoints'",
             "sigmas",
         )
-    lowest = similarities.similarity(settings.similarity).lowest
     for threshold in settings.iou_threshold:
-        if not lowest < threshold <= 1:
+        if not similarity.lowest < threshold <= 1:
             raise ConfigError(
-                f"is {threshold:g}; expected more than {lowest:g} and at most 1 for similarity "
-                f"{settings.similarity!r}",
+                f"is {threshold:g}; expected more than {similarity.lowest:g} and at most 1 for "
+                f"similarity {settings.similarity!r}",
                 "iou_threshold",
             )
     return settings

@@ -21,9 +21,9 @@ from bboxqa.core.arrays import (
     run_starts,
 )
 from bboxqa.core.errors import ConfigError
+from bboxqa.geometry import registry
 from bboxqa.geometry.boxes import corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
-from bboxqa.geometry.registry import shapes_of
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations, Dataset, join_annotations, joints_of
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, PLURALS
@@ -151,7 +151,8 @@ def match_versions(
     that the matcher joins at the lowest threshold. Ids are used if the files give them, and nearly
     all annotations with the same id overlap.
     """
-    if settings.sigmas == ESTIMATED and shapes_of(settings.similarity) == "keypoints":
+    needs = registry.similarity(settings.similarity).needs
+    if settings.sigmas == ESTIMATED and needs == "keypoints":
         raise ConfigError(
             "two versions are compared with the same sigmas; give as numbers those that "
             "`bboxqa agree --sigmas estimated` prints"
@@ -182,7 +183,8 @@ def match_versions(
     left, right = (np.concatenate(side) for side in zip(*found, strict=True))
     sequence = np.argsort(left)
     left, right = left[sequence], right[sequence]
-    if of.rotated_box is not None and shapes_of(settings.similarity) == "rotated boxes":
+    needs = registry.similarity(settings.similarity).needs
+    if of.rotated_box is not None and needs == "rotated boxes":
         shift = corner_moves(of.rotated_box[left], of.rotated_box[right])
     else:
         shift = np.abs(edges[left] - edges[right]).max(1, initial=0)

@@ -9,7 +9,7 @@ from support.masks import decode, encode
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry import candidates
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.geometry.registry import needs_outlines, similarity
+from bboxqa.geometry.registry import similarity
 
 SIZE = (48, 50)
 SQUARE = [10.0, 10, 30, 10, 30, 30, 10, 30]
@@ -127,7 +127,6 @@ def test_an_image_of_one_box_drawn_thousands_of_times_is_refused(monkeypatch):
     assert "640,000 pairs reach the threshold 0.5, and matching needs all of them" in str(e.value)
 
 
-@pytest.mark.parametrize("ask", [similarity, needs_outlines])
-def test_an_unknown_name(ask):
+def test_an_unknown_name():
     with pytest.raises(ConfigError, match="similarity is 'boxes'; expected one of bbox, giou,"):
-        ask("boxes")
+        similarity("boxes")
