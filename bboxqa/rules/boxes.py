@@ -117,7 +117,7 @@ def _shapes(document: Document, settings: ValidateSettings) -> Checked:
     """B008 to B010: boxes that are very small, very long, or as large as their image."""
     sides, plain = document.annotations.bbox[:, 2:], document.once(shapes.box_facts).plain
     least, long = settings.min_side_px, settings.max_aspect_ratio
-    shortest, most = layout.row_min(sides), settings.max_image_share
+    shortest, most = np.minimum(*sides.T), settings.max_image_share
     is_translated = document.reading.origin is not None
     rounded = sides + _OF_SIDE * np.nan_to_num(document.size) if is_translated else sides
     share = document.box_area / document.size.prod(axis=1)
@@ -135,8 +135,8 @@ def _shapes(document: Document, settings: ValidateSettings) -> Checked:
         return f"bbox covers {share[row]:.1%} of {shapes.image_text(document.size[row])}"
 
     for code, where, says, expected in (
-        ("B008", layout.row_min(rounded) < least, is_small, f"at least {least:g} px"),
-        ("B009", layout.row_max(sides) > long * shortest, is_long, f"at most {long:g} : 1"),
+        ("B008", np.minimum(*rounded.T) < least, is_small, f"at least {least:g} px"),
+        ("B009", np.maximum(*sides.T) > long * shortest, is_long, f"at most {long:g} : 1"),
         ("B010", share >= most, is_large, f"less than {most:.1%}"),
     ):
         yield Rows(plain & where, says, _AT, expected, code=code)

@@ -107,18 +107,6 @@ def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
         return np.hstack([-bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
 
 
-def row_max(values: FloatArray) -> FloatArray:
-    """Return the largest number of each row; column by column, which is fast for few columns."""
-    result: FloatArray = reduce(np.maximum, values.T)
-    return result
-
-
-def row_min(values: FloatArray) -> FloatArray:
-    """Return the smallest number of each row; see `row_max`."""
-    result: FloatArray = reduce(np.minimum, values.T)
-    return result
-
-
 _SIDES, _CENTRE = "x, y, width, height", "centre-x, centre-y, width, height"
 _OF_CORNERS = ("x1, y1, x2, y2", "y1, x1, y2, x2")
 _UNITS = {
@@ -212,7 +200,7 @@ class _Evidence(msgspec.Struct, frozen=True, eq=False):
         read = bbox if layout == _COCO else layout.read(bbox, size)
         # What would be shares again is not proved, and a fix would convert it again and again.
         is_pixels = ~are_shares(read if layout.unit else bbox, size)
-        fits = (row_min(read[:, 2:]) > 0) & inside(read, size) & is_pixels
+        fits = (read[:, 2] > 0) & (read[:, 3] > 0) & inside(read, size) & is_pixels
         if self.area is not None:
             area = self.area[rows]
             right: BoolArray = np.abs(read[:, 2:].prod(axis=1) - area) <= _SHARE * area + 0.5
@@ -223,7 +211,8 @@ class _Evidence(msgspec.Struct, frozen=True, eq=False):
         if boxes.bounds is None:
             return fits
         slack = _PIXELS + (size.max(axis=1) / layout.unit if layout.unit else 0)
-        on_outline = row_max(np.abs(corners(read) - boxes.bounds.take(rows, axis=0))) <= slack
+        apart = np.abs(corners(read) - boxes.bounds.take(rows, axis=0))
+        on_outline = reduce(np.maximum, apart.T) <= slack
         return np.where(self.by_outline[rows], on_outline & is_pixels, fits)
 
     def proved(
@@ -267,9 +256,11 @@ class _Evidence(msgspec.Struct, frozen=True, eq=False):
 
 def are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
     """Return which boxes are fractions up to 1 in images of more than a few pixels, (N,) bool."""
-    small: BoolArray = row_max(bbox) <= 1
+    # Column by column, which is faster than row by row.
+    small: BoolArray = reduce(np.maximum, bbox.T) <= 1
     small[small] &= (np.abs(bbox[small] - bbox[small].round()) > _ROUNDING).any(axis=1)
-    return small & ~(row_min(size) <= 2 * _PIXELS)
+    small &= ~(np.minimum(*size.T) <= 2 * _PIXELS)
+    return small
 
 
 def layout_of(boxes: Boxes) -> Diagnosis | None:
@@ -288,7 +279,7 @@ def layout_of(boxes: Boxes) -> Diagnosis | None:
                 known = (bbox[:, 2] != 0) & (bbox[:, 3] != 0) & ~np.isnan(bbox[:, 0])
                 if boxes.bounds is not None:
                     # Outlines in shares show nothing, as boxes in shares fit them.
-                    outlined = row_max(boxes.bounds) > 1 + _SHARE
+                    outlined = reduce(np.maximum, boxes.bounds.T) > 1 + _SHARE
             evidence = _Evidence(boxes, area, outlined, known & (is_sized | outlined))
             rows = np.flatnonzero(evidence.judged)
             fails = rows[~evidence.holds(_COCO, rows)]
@@ -342,7 +333,7 @@ def _diagnosis(evidence: _Evidence, layout: Layout, concerned: BoolArray, where:
     judged = np.flatnonzero(concerned & evidence.judged)
     plain, held = evidence.holds(_COCO, judged), evidence.holds(layout, judged)
     read = layout.read(evidence.boxes.bbox, evidence.boxes.size)
-    is_valid: BoolArray = concerned & (row_min(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1))
+    is_valid: BoolArray = concerned & (read[:, 2:] > 0).all(axis=1) & np.isfinite(read.sum(axis=1))
     is_valid[judged[plain & ~held]] = False
     rows, of_corners = np.flatnonzero(is_valid), layout.name in _OF_CORNERS
     is_certain = bool(evidence.by_outline[judged].any()) or not (of_corners and layout.unit)

@@ -1,5 +1,6 @@
 """P and R: polygons and masks: their notation, crossings, and fit with image and box."""
 
+from functools import reduce
 from itertools import chain
 from typing import Any
 
@@ -167,13 +168,13 @@ def _fit(document: Document, settings: ValidateSettings) -> Checked:
     expected, found = "an outline inside the image", lambda row: bounds[row].tolist()
     yield Rows(leaves, extends, _AT, expected, found, code="P006")
     edges = corners(columns.bbox)
-    apart = layout.row_max(np.abs(edges - bounds))
+    apart = reduce(np.maximum, np.abs(edges - bounds).T)
     compared = facts.plain & np.isfinite(apart)
     wrong = np.flatnonzero(compared & (apart > most))
     wrong = np.setdiff1d(wrong, document.once(shapes.row_major_masks, most))
     # Tools that clip the mask, as pycocotools does, write boxes of the visible part.
     cut = wrong[np.isfinite(beyond[wrong]).any(axis=1)]
-    visible = layout.row_max(np.abs(edges[cut] - shapes.visible_bounds(document, cut)))
+    visible = np.abs(edges[cut] - shapes.visible_bounds(document, cut)).max(axis=1, initial=0)
     wrong = np.setdiff1d(wrong, cut[visible <= most])
 
     def new(row: int) -> list[int | float] | None:
