@@ -93,13 +93,15 @@ _OF_LABELS = re.compile(rf"{OF_MASKS}|scribbles|.*visualization", re.IGNORECASE)
 _TOGETHER = 1 << 18
 LabelFile = tuple[Member, Record, str]
 _OF_TOOLS = (".json", ".xml")
+_BY_IMAGE = ("VOC", "LabelMe", "LabelMe XML", "CreateML")
+"""The kinds of files with the annotations of one image each."""
 
 
 class FileImages:
     """The images of a source with one label file each: their files, pictures, names and sizes.
 
-    `others` are the files of the source besides labels. Those of Pascal VOC or LabelMe are left
-    out, and so are those in `apart`.
+    `others` are the files of the source besides labels. Those of `_BY_IMAGE` are left out, and so
+    are those in `apart`.
     """
 
     def __init__(
@@ -115,7 +117,7 @@ class FileImages:
         self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
         known = {each.name for each in (*labels, *apart)}
         tools = (e for e in others if e.name.lower().endswith(_OF_TOOLS) and e.name not in known)
-        self.left_out = [*apart, *(e for e in tools if _kind(e.head()) in ("VOC", "LabelMe"))]
+        self.left_out = [*apart, *(e for e in tools if _kind(e.head()) in _BY_IMAGE)]
         self.listed: dict[str, str] = {}
         """Image names in lists of images, by place."""
         self.lacking = "label file"

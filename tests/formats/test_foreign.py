@@ -44,6 +44,8 @@ FILES = [
     ("a.eaf", ELAN, "is ELAN's own file; expected COCO JSON"),
     ("empty.xml", "", "is empty"),
     ("a.zip", "", "is empty"),
+    ("a.xml", "<annotation><filename>a.jpg</filename><source><sourceAnnotation>",
+     "is XML of LabelMe's web tool; expected COCO JSON"),
     ("a.xml", "<x/>", "is XML of neither CVAT nor Pascal VOC; expected COCO JSON"),
     ("a.zip", b"PK\x03\x04....", "is a zip archive that cannot be read: "),
     ("a.zip", b"PK\5\6" + bytes(18), "has no files"),

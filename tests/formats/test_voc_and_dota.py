@@ -170,6 +170,16 @@ def test_a_file_with_a_document_type_is_refused(tmp_path):
         alone(tmp_path)
 
 
+def test_an_image_may_have_pictures_of_two_kinds(tmp_path):
+    write(tmp_path, **{"Annotations/a.xml": xml(thing(1, 2, 3, 4)), "Annotations/a.json":
+                       '[{"image": "a.jpg", "annotations": [{"coordinates": {}}]}]'})  # fmt: skip
+    (tmp_path / "JPEGImages").mkdir()
+    for suffix in ("jfif", "jpg"):
+        Image.new("L", (9, 9)).save(tmp_path / f"JPEGImages/a.{suffix}")
+    codes = [found(tmp_path, code) for code in ("T022", "T023", "T012")]
+    assert [*map(len, codes)] == [0, 0, 1]
+
+
 def test_pictures_of_which_no_label_has_a_name_are_not_its_images(tmp_path):
     write(tmp_path, **{"a.xml": xml(thing(10, 20, 30, 40))})
     (tmp_path / "images").mkdir()
