@@ -11,7 +11,6 @@ from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.resampling import (
     LEVEL,
     covering_intervals,
-    expanded_interval,
     jackknife_error,
     repeated_counts,
 )
@@ -99,8 +98,7 @@ def drawn_intervals(
         chunks = run(figures, repeated_counts(len(used), bootstrap, seed))
         replicates = np.concatenate([*chunks], axis=1)
     made_of = np.full(len(values), len(used)) if n_images is None else n_images
-    bounds = expanded_interval(replicates, made_of)
-    bounds = covering_intervals(values, replicates, bounds, highest)[0]
+    bounds, _ = covering_intervals(values, replicates, made_of, highest)
     bounds[np.isnan(values)] = np.nan
     return bounds
 

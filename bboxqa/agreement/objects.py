@@ -33,7 +33,6 @@ from bboxqa.agreement.object_counts import ObjectSums, drawn_in_cells, image_chu
 from bboxqa.agreement.resampling import (
     LEVEL,
     covering_intervals,
-    expanded_interval,
     replicates_of_all,
 )
 from bboxqa.core.arrays import (
@@ -232,8 +231,7 @@ def threshold_intervals(
         else:
             own = [figures[index][name] for name in names]
             of_values, made_of = (np.array(each) for each in zip(*own, strict=True))
-        expanded = expanded_interval(replicated, made_of)
-        bounds, shift = covering_intervals(of_values, replicated, expanded)
+        bounds, shift = covering_intervals(of_values, replicated, made_of)
         intervals = np.column_stack([bounds, shift])
         if kind == "categories":
             found[index][kind] = np.full((sums.coincidences.n_values, 3), np.nan)

@@ -43,25 +43,41 @@ FEW_CLUSTERS = 10
 
 
 def covering_intervals(
-    values: FloatArray, replicates: FloatArray, intervals: FloatArray, highest: float = 1.0
+    values: FloatArray,
+    replicates: FloatArray,
+    n_clusters: IndexArray,
+    highest: float = 1.0,
+    intervals: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return intervals that contain their values, (K, 2), and the shift of each, (K,).
 
-    Draws repeat some clusters and lack others, so that all replicates can lie on one side of the
-    value. An interval that does not contain its value is shifted by the bias of the replicates,
-    their mean minus the value (Efron and Tibshirani 1993, ch. 10); others are not changed.
+    They are expanded percentile intervals [1]_, which span the share `expanded_level` of the
+    replicates. Draws repeat some clusters and lack others, so that all replicates can lie on one
+    side of the value. An interval that does not contain its value is shifted by the bias of the
+    replicates, their mean minus the value (Efron and Tibshirani 1993, ch. 10); others are not
+    changed.
 
     Parameters
     ----------
     values : (K,) float64
         The coefficients of all clusters.
     replicates : (K, B) float64
-        NaN where undefined.
-    intervals : (K, 2) float64
-        NaN where there is none.
+        NaN where undefined. There is no interval if more than 5 % of them are.
+    n_clusters : (K,) int64
+        The number of clusters that contribute to each coefficient.
     highest : float
         The largest value that the coefficients can have.
+    intervals : (K, 2) float64, optional
+        Other intervals than percentiles; NaN where there is none.
+
+    References
+    ----------
+    .. [1] T. C. Hesterberg (2015), What teachers should know about the bootstrap, The American
+           Statistician 69(4), doi:10.1080/00031305.2015.1089789.
     """
+    if intervals is None:
+        level = expanded_level(n_clusters)
+        intervals = quantiles(replicates, (1 - level) / 2, (1 + level) / 2)
     low, high = intervals.T
     missed = np.flatnonzero((values < low - ROUNDING) | (values > high + ROUNDING))
     moved = np.zeros(len(values))
@@ -306,26 +322,6 @@ def expanded_level(n_clusters: IndexArray) -> FloatArray:
     return level[place].reshape(n_clusters.shape)
 
 
-def expanded_interval(replicates: FloatArray, n_clusters: IndexArray) -> FloatArray:
-    """Return the expanded percentile interval of each row of replicates, (K, B) → (K, 2) [1]_.
-
-    It spans the share `expanded_level` of the replicates. NaN if more than 5 % of them are NaN.
-
-    Parameters
-    ----------
-    replicates : (K, B) float64
-    n_clusters : (K,) int64
-        The number of clusters that contribute to each coefficient.
-
-    References
-    ----------
-    .. [1] T. C. Hesterberg (2015), What teachers should know about the bootstrap, The American
-           Statistician 69(4), doi:10.1080/00031305.2015.1089789.
-    """
-    level = expanded_level(n_clusters)
-    return quantiles(replicates, (1 - level) / 2, (1 + level) / 2)
-
-
 APART = "no common cluster: the two share no unit or cluster, and were resampled independently"
 
 
@@ -383,8 +379,7 @@ def paired_difference(
     low, high = nan, nan
     if len(drawn):
         fewest = np.array([min(len(ours), len(theirs))])
-        found = expanded_interval(drawn[None], fewest)
-        low, high = covering_intervals(np.array([value]), drawn[None], found, 2.0)[0][0]
+        low, high = covering_intervals(np.array([value]), drawn[None], fewest, 2.0)[0][0]
     defined = drawn[~np.isnan(drawn)]
     error = float(defined.std(ddof=1)) if not np.isnan(low) and len(defined) > 1 else nan
     status = OK if n_common or not replicates else APART
@@ -434,8 +429,8 @@ def plan_clusters(
         drawn = replicates_of_all({"": estimator}, replicates, seed)[""]
         # Clusters in which nothing is compared are drawn, and make no figure more certain.
         made_of = np.count_nonzero(np.asarray(abs(estimator.drawn_sums()).sum(axis=0)))
-        bounds = expanded_interval(drawn[None], np.array([made_of]))
-        ends = covering_intervals(np.array([estimator.value]), drawn[None], bounds)[0][0]
+        values = np.array([estimator.value])
+        ends = covering_intervals(values, drawn[None], np.array([made_of]))[0][0]
         width = float(ends[1] - ends[0])
     if np.isnan(width):
         return Plan(TOO_FEW)

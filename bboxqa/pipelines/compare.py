@@ -23,7 +23,6 @@ from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import ONE_CATEGORY, has_meaning, mean_of, values_without_meaning
 from bboxqa.agreement.resampling import (
     covering_intervals,
-    expanded_interval,
     few_images_note,
     replicates_of_all,
     shift_note,
@@ -375,7 +374,7 @@ def _change(
             fewest, highest = (n_old, n_new, np.minimum(n_old, n_new)), (1.0, 1.0, 2.0)
             for place, each in enumerate((first, last, last - first)):
                 bounds, shift = covering_intervals(
-                    figures[place], each, expanded_interval(each, fewest[place]), highest[place]
+                    figures[place], each, fewest[place], highest[place]
                 )
                 bounds[np.isnan(figures[place])] = nan
                 ends[:, 2 * place : 2 * place + 2] = bounds

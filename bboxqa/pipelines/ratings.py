@@ -22,7 +22,6 @@ from bboxqa.agreement.resampling import (
     Difference,
     bca_interval,
     covering_intervals,
-    expanded_interval,
     expanded_level,
     jackknife,
     jackknife_error,
@@ -206,7 +205,7 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
     bounds, shift, error = np.full(2, nan), 0.0, estimator.standard_error
     if drawn is not None:
         n_clusters = np.array([len(estimator.clusters)])
-        bounds, without = expanded_interval(drawn[None], n_clusters)[0], np.full(1, nan)
+        intervals, without = None, np.full(1, nan)
         is_small = estimator.sums.shape[0] * len(estimator.clusters) <= _JACKKNIFE
         if is_small and (interval == "bca" or isnan(error)):
             without = jackknife(estimator)
@@ -214,9 +213,11 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
         if interval == "bca":
             drawn = np.minimum(drawn + estimator.bias, 1.0) if estimator.bias else drawn
             level = float(expanded_level(n_clusters)[0])
-            bounds = bca_interval(estimator.value, drawn, without, level)
-        covering, moved = covering_intervals(np.array([estimator.value]), drawn[None], bounds[None])
-        bounds, shift = covering[0], float(moved[0])
+            intervals = bca_interval(estimator.value, drawn, without, level)[None]
+        found = covering_intervals(
+            np.array([estimator.value]), drawn[None], n_clusters, intervals=intervals
+        )
+        bounds, shift = found[0][0], float(found[1][0])
     return Estimate(
         value=estimator.value,
         interval=(float(bounds[0]), float(bounds[1])),
