@@ -280,8 +280,9 @@ class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
 
     thresholds: tuple[ThresholdResult, ...]
     """In the order of the settings."""
+    annotator_names: tuple[str, ...]
+    """Those who were compared, sorted."""
     n_images: int
-    n_annotators: int
     n_annotations: int
     """Numbers of what was measured, without crowd annotations."""
     n_crowd: int
@@ -335,6 +336,11 @@ class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
             for name, table in part.tables().items():
                 found.setdefault(name, []).append((part.iou_threshold, table))
         return found
+
+    @property
+    def n_annotators(self) -> int:
+        """The number of annotators."""
+        return len(self.annotator_names)
 
     @property
     def alpha(self) -> float:

@@ -225,7 +225,7 @@ def agree_with(
     result = AgreementResult(
         thresholds=thresholds,
         n_images=int((several >= 2).sum()),
-        n_annotators=len(data.annotator_names),
+        annotator_names=data.annotator_names,
         n_annotations=len(part.data.annotations),
         n_crowd=int(data.annotations.iscrowd.sum()),
         n_empty_images=len(part.empty),

@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement, ReferenceAgreement, ThresholdResult
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Table
 from bboxqa.report.agreement_summary import (
     CHANCE,
     Values,
@@ -100,9 +100,7 @@ def text_lines(
     counts = f"{count(result.n_images, 'image')}, {count(result.n_annotations, 'annotation')}"
     if not result.n_images:
         counts = "no image has two annotators"
-    column = first.pairs.columns["annotator_1"]
-    names = [*column.names] if isinstance(column, Categorical) else []
-    who = people(result.n_annotators, names, result.attribution)
+    who = people(result.annotator_names, result.attribution)
     above = [] if quiet else [f"{counts}, {who}"]
     is_chance = is_by_chance(records[0])
     warnings = _warnings(result, None if quiet else story, is_chance=is_chance)
@@ -141,12 +139,12 @@ def text_lines(
         yield from _details(result, story, costly, _MOST_LINES - len(lines))
 
 
-def people(n: int, names: Sequence[str], attribution: str) -> str:
+def people(names: Sequence[str], attribution: str) -> str:
     """Return how many annotators there are, by what they are named, and the first names."""
     by = f" named by {attribution}" if attribution else " not named in the file"
     if "per annotator" in attribution:
         by = f", {attribution.replace('per annotator', 'each')}"
-    return f"{count(n, 'annotator')}{by}: {first_few(names, _NAMES, one_line)}"
+    return f"{count(len(names), 'annotator')}{by}: {first_few(names, _NAMES, one_line)}"
 
 
 def _warnings(result: MeasuredAgreement, story: Story | None, *, is_chance: bool) -> Iterator[str]:

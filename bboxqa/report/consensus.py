@@ -29,7 +29,7 @@ def asked(result: ConsensusResult) -> str:
     counts = (
         f"{count(len(data.image_names), 'image')}, {count(len(data.annotations), 'annotation')}"
     )
-    return f"{counts}, {people(len(names), names, data.attribution)}"
+    return f"{counts}, {people(names, data.attribution)}"
 
 
 def warnings(result: ConsensusResult) -> Iterator[str]:
