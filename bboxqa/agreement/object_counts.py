@@ -1,6 +1,7 @@
 """Counts of what pairs of annotators drew, named and placed alike."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -27,8 +28,9 @@ from bboxqa.model.units import CandidatePairs, Cell, ReliabilityData
 _CHUNK = 1 << 19
 # Sums of fewer than 2^28 multiples of 1 / _COARSE, and of the rests of 1 / _FINE, are exact.
 _COARSE, _FINE = 2.0**24, 2.0**50
-# Areas of polygons are exact to about 1e-9; their last digits depend on what is computed together.
-_DIGITS = 9
+SIMILARITY_DIGITS = 9
+"""Areas of polygons are exact to about 1e-9; their last digits depend on what is computed together.
+"""
 
 
 class ObjectSums(FrozenArrays, frozen=True, eq=False):
@@ -58,11 +60,6 @@ class ObjectSums(FrozenArrays, frozen=True, eq=False):
         return ratio(self.alone, self.possible)
 
     @property
-    def class_f1(self) -> FloatArray:
-        """The same for pairs of equal category: of a category, F1 with its class."""
-        return ratio(self.alone_same, self.possible)
-
-    @property
     def class_share(self) -> FloatArray:
         """The share of matched pairs that have equal categories; NaN without matched pairs."""
         return ratio(self.same_class, self.matched)
@@ -84,13 +81,6 @@ class ObjectCounts(msgspec.Struct, frozen=True, eq=False):
     """By image; the sum over images is the total."""
     categories: ObjectSums
     """By category; a pair counts for the categories of both annotations."""
-    pair: IndexArray
-    """Annotators who share an image, as ``first * n_annotators + second``, sorted, (P,): all, or
-    those that `paired_annotators` names."""
-    pairs: ObjectSums
-    """By these pairs of annotators."""
-    similarities: FloatArray
-    """The similarity of each matched pair, in the order of images, to nine digits, (S,)."""
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
@@ -107,9 +97,6 @@ def count_objects(
     assigned: BoolArray,
     n_categories: int,
     least: float,
-    *,
-    of_pairs: bool = True,
-    paired: BoolArray | None = None,
 ) -> ObjectCounts:
     """Count the matched pairs of annotations, and the possible ones.
 
@@ -122,8 +109,7 @@ def count_objects(
     `pairs` are all pairs of annotations of one unit, and `alone` (2, M) those of two annotators who
     are matched without the others, as `match_pairwise` of `bboxqa.matching.matchers` does;
     `assigned` (I, A) says who was asked about which image. Similarities below `least` match by a
-    third annotation. With `of_pairs`, pairs of annotators are counted as well; of those `paired`
-    (A,), if not of all.
+    third annotation.
 
     References
     ----------
@@ -131,69 +117,84 @@ def count_objects(
            information retrieval, Journal of the American Medical Informatics Association 12(3),
            doi:10.1197/jamia.M1733.
     """
-    n_images, n_annotators = assigned.shape
-    left, right = pairs.left, pairs.right
-    similarity = np.round(pairs.similarity, _DIGITS)
     image, category = annotations.image, annotations.category
-    rounded = np.round(similarity * _COARSE) / _COARSE
-    rest = np.round((similarity - rounded) * _FINE) / _FINE
-    same = (category[left] == category[right]).astype(np.float64)
-    below = (pairs.similarity < least).astype(np.float64)
     others = assigned.sum(1)[image] - 1.0
-    one, other = alone
-    same_alone = (category[one] == category[other]).astype(np.float64)
-
-    def sums(key: NDArray[Any], key_alone: NDArray[Any], possible: FloatArray) -> ObjectSums:
-        size = len(possible)
-        return ObjectSums(
-            np.bincount(key_alone, minlength=size).astype(np.float64),
-            sum_by(key_alone, same_alone, size),
-            np.bincount(key, minlength=size).astype(np.float64),
-            possible,
-            sum_by(key, same, size),
-            sum_by(key, rounded, size),
-            sum_by(key, rest, size),
-            sum_by(key, below, size),
-        )
-
+    of = partial(_object_sums, category, pairs, alone, least)
     # Each pair counts for the categories of both of its annotations.
-    of_left = sums(category[left], category[one], sum_by(category, others, n_categories))
-    of_right = sums(category[right], category[other], np.zeros(n_categories))
-    pair, by_pairs = np.zeros(0, np.int64), ObjectSums(*np.zeros((8, 0)))
-    if of_pairs:
-        listed = assigned if paired is None else assigned & paired
-        pair, drawn = _drawn_by_pairs(annotations, listed)
-        # The place of each two annotators; what others matched is added up last, and dropped.
-        author, places = annotations.annotator.astype(np.int64), []
-        for a, b in ((left, right), (one, other)):
-            key = author[a] * n_annotators + author[b]
-            place = np.searchsorted(pair, key)
-            places.append(np.where(np.append(pair, -1)[place] == key, place, len(pair)))
-        row, row_alone = places
-        found = sums(row, row_alone, np.append(drawn / 2, 0)).stacked()[:, :-1]
-        by_pairs = ObjectSums(*found)
+    of_left = of(category[pairs.left], category[alone[0]], sum_by(category, others, n_categories))
+    of_right = of(category[pairs.right], category[alone[1]], np.zeros(n_categories))
+    possible = sum_by(image, others / 2, len(assigned))
     return ObjectCounts(
-        images=sums(image[left], image[one], sum_by(image, others / 2, n_images)),
+        images=of(image[pairs.left], image[alone[0]], possible),
         categories=ObjectSums(*(of_left.stacked() + of_right.stacked())),
-        pair=pair,
-        pairs=by_pairs,
-        similarities=similarity,
     )
 
 
-def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[IndexArray, FloatArray]:
-    """Return the pairs of annotators who share an image, and their possible pairs, (P,) each."""
+def _object_sums(
+    category: IntArray,
+    pairs: CandidatePairs,
+    alone: IndexArray,
+    least: float,
+    row: NDArray[Any],
+    row_alone: NDArray[Any],
+    possible: FloatArray,
+) -> ObjectSums:
+    """Return sums of pairs by their rows, and of pairs of two alone by theirs; see `count_objects`.
+
+    `possible`, (K,), are the possible pairs of each row.
+    """
+    similarity = np.round(pairs.similarity, SIMILARITY_DIGITS)
+    rounded = np.round(similarity * _COARSE) / _COARSE
+    rest = np.round((similarity - rounded) * _FINE) / _FINE
+    same, same_alone = (
+        (category[one] == category[other]).astype(np.float64)
+        for one, other in ((pairs.left, pairs.right), alone)
+    )
+    size = len(possible)
+    return ObjectSums(
+        alone=np.bincount(row_alone, minlength=size).astype(np.float64),
+        alone_same=sum_by(row_alone, same_alone, size),
+        matched=np.bincount(row, minlength=size).astype(np.float64),
+        possible=possible,
+        same_class=sum_by(row, same, size),
+        similarity=sum_by(row, rounded, size),
+        similarity_rest=sum_by(row, rest, size),
+        below=sum_by(row, (pairs.similarity < least).astype(np.float64), size),
+    )
+
+
+def count_objects_of_pairs(
+    annotations: Annotations,
+    pairs: CandidatePairs,
+    alone: IndexArray,
+    assigned: BoolArray,
+    least: float,
+) -> tuple[IndexArray, ObjectSums]:
+    """Return the pairs of annotators who share an image, sorted, and their sums, (P,) each.
+
+    A pair is ``first * n_annotators + second``. The parameters are those of `count_objects`.
+    """
     n_annotators = assigned.shape[1]
     image, annotator = np.nonzero(assigned)
     n_drawn = drawn_in_cells(annotations, assigned).astype(np.float64)
     tallies = []
     for start, stop in image_chunks(image):
         left, right = pairs_within(image[start:stop])
-        pair = annotator[start:stop][left] * n_annotators + annotator[start:stop][right]
-        keys, place = compact(pair, n_annotators**2)
+        both = annotator[start:stop][left] * n_annotators + annotator[start:stop][right]
+        keys, place = compact(both, n_annotators**2)
         drawn = n_drawn[start:stop]
         tallies.append((keys, sum_by(place, drawn[left] + drawn[right], len(keys))))
-    return _joined_sums(tallies)
+    pair, of_both = _joined_sums(tallies)
+    # The row of each two annotators; what others matched is added up last, and dropped.
+    author, rows_of = annotations.annotator.astype(np.int64), []
+    for one, other in ((pairs.left, pairs.right), alone):
+        key = author[one] * n_annotators + author[other]
+        place = np.searchsorted(pair, key)
+        rows_of.append(np.where(np.append(pair, -1)[place] == key, place, len(pair)))
+    row, row_alone = rows_of
+    possible = np.append(of_both / 2, 0)
+    sums = _object_sums(annotations.category, pairs, alone, least, row, row_alone, possible)
+    return pair, ObjectSums(*sums.stacked()[:, :-1])
 
 
 def drawn_in_cells(annotations: Annotations, assigned: BoolArray) -> IndexArray:
@@ -220,32 +221,27 @@ def image_chunks(image: IndexArray) -> Iterator[tuple[int, int]]:
 
 
 def _joined_sums(parts: Sequence[tuple[IndexArray, Any]]) -> tuple[IndexArray, Any]:
-    """Return all keys, sorted, and the sums of their amounts along the last axis."""
+    """Return all keys, sorted, and the sums of their amounts."""
     if not parts:
         return np.zeros(0, np.int64), np.zeros(0)
     keys, place = np.unique(np.concatenate([key for key, _ in parts]), return_inverse=True)
-    amounts = np.concatenate([amount for _, amount in parts], axis=-1)
-    sums = np.stack([sum_by(place, row, len(keys)) for row in np.atleast_2d(amounts)])
-    return keys, (sums if amounts.ndim > 1 else sums[0]).astype(amounts.dtype, copy=False)
+    amounts = np.concatenate([amount for _, amount in parts])
+    return keys, sum_by(place, amounts, len(keys)).astype(amounts.dtype, copy=False)
 
 
 def join_objects(parts: Sequence[ObjectCounts]) -> ObjectCounts:
     """Return the counts of several parts together.
 
-    The parts have the same annotators and categories; their images follow each other.
+    The parts have the same categories; their images follow each other.
     """
-    pair, of_pairs = _joined_sums([(part.pair, part.pairs.stacked()) for part in parts])
     return ObjectCounts(
         images=ObjectSums(*np.concatenate([part.images.stacked() for part in parts], axis=1)),
         categories=ObjectSums(*np.sum([part.categories.stacked() for part in parts], axis=0)),
-        pair=pair,
-        pairs=ObjectSums(*of_pairs),
-        similarities=np.concatenate([part.similarities for part in parts]),
     )
 
 
 class PairCounts(FrozenArrays, frozen=True, eq=False):
-    """The sums of which alphas of pairs of annotators are functions; sums of parts add up.
+    """The sums of which alphas of pairs of annotators are functions.
 
     Keys are sorted. A pair is ``first * n_annotators + second``.
     """
@@ -272,7 +268,8 @@ def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairC
     code = np.where(drawn, data.value, data.n_values).astype(np.int64)
     annotator = data.annotator.astype(np.int64)
     none = np.zeros(0, np.int64)
-    found = PairCounts(none, none, none, none, none, none, n_annotators, n_values)
+    # Of pairs of annotators, of those who agree, and of their values: keys and numbers.
+    counted = [(none, none)] * 3
     # Pairs of missing cells, which are the majority, are left out.
     cells = np.arange(len(drawn)) if missing == "category" else np.flatnonzero(drawn)
     starts = run_starts(data.unit[cells])
@@ -288,25 +285,13 @@ def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairC
         one, other = annotator[left], annotator[right]
         pair = np.minimum(one, other) * n_annotators + np.maximum(one, other)
         given = np.concatenate([pair * n_values + code[left], pair * n_values + code[right]])
-        counted = []
-        for each, n in ((pair, 1), (pair[code[left] == code[right]], 1), (given, n_values)):
+        keyed = ((pair, 1), (pair[code[left] == code[right]], 1), (given, n_values))
+        for number, (each, n) in enumerate(keyed):
             keys, place = compact(each, n * n_annotators**2)
-            counted.append((keys, np.bincount(place, minlength=len(keys))))
-        units, agreeing, values = counted
-        part = PairCounts(*units, *agreeing, *values, n_annotators, n_values)
-        found = join_pairs([found, part])
-    return found
-
-
-def join_pairs(parts: Sequence[PairCounts]) -> PairCounts:
-    """Return the counts of all parts together, which have the same annotators and values."""
-    units, agreeing, values = (
-        _joined_sums([(getattr(part, key), getattr(part, number)) for part in parts])
-        for key, number in (
-            ("unit_pair", "n_units"), ("agreeing_pair", "n_agreeing"), ("pair_value", "n_given")
-        )
-    )  # fmt: skip
-    return PairCounts(*units, *agreeing, *values, parts[0].n_annotators, parts[0].n_values)
+            part = keys, np.bincount(place, minlength=len(keys))
+            counted[number] = _joined_sums([counted[number], part])
+    units, agreeing, values = counted
+    return PairCounts(*units, *agreeing, *values, n_annotators, n_values)
 
 
 MOST_PAIRED = 447

@@ -13,11 +13,8 @@ from msgspec.structs import replace
 from bboxqa.agreement.nominal import pooled_alpha, value_sums
 from bboxqa.agreement.object_counts import (
     ObjectCounts,
-    PairCounts,
     count_objects,
-    count_pairs,
     join_objects,
-    join_pairs,
     paired_annotators,
 )
 from bboxqa.agreement.objects import has_meaning
@@ -239,10 +236,10 @@ class ThresholdCounts(msgspec.Struct, frozen=True, eq=False):
     coincidences: Coincidences
     greedy: Coincidences | None
     """By image; `greedy` has those of the greedy matcher, if requested."""
-    pairs: PairCounts
-    """By pair of annotators; empty if not requested."""
     objects: ObjectCounts
     """Which annotators drew the same objects."""
+    matched: CandidatePairs
+    """All pairs of annotations of one unit."""
     alone: IndexArray
     """The annotations of pairs of two annotators who are matched without the others, (2, M)."""
     classes: Coincidences
@@ -272,14 +269,12 @@ def count_part(
     settings: AgreeSettings,
     *,
     greedy: bool = False,
-    of_pairs: bool = True,
     progress: Progress | None = None,
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count agreement.
 
-    With `greedy`, they are matched by the greedy matcher as well. Without `of_pairs`, what each
-    pair of annotators agreed on, which takes time for many annotators, is not counted. A crowded
-    image whose pairs, or whose objects and annotators, do not fit in memory is refused.
+    With `greedy`, they are matched by the greedy matcher as well. A crowded image whose pairs, or
+    whose objects and annotators, do not fit in memory is refused.
     """
     data = part.data
     pairs, counts = candidate_pairs(
@@ -305,32 +300,20 @@ def count_part(
         for block in blocks(len(inside)):
             left, right = admissible.left[block], admissible.right[block]
             inside[block] = units.unit[left] == units.unit[right]
-        matched = admissible.take(np.flatnonzero(inside))
-        every = unit_pairs(
-            data, units, matched, settings.similarity, all_touched=settings.all_touched
+        known = admissible.take(np.flatnonzero(inside))
+        matched = unit_pairs(
+            data, units, known, settings.similarity, all_touched=settings.all_touched
         )
         alone = matched_alone(annotations, admissible, inside, settings, threshold)
-        objects = count_objects(
-            annotations,
-            every,
-            alone,
-            data.assigned,
-            len(data.category_names),
-            threshold - TOLERANCE,
-            of_pairs=of_pairs,
-            paired=part.paired,
-        )
-        if not of_pairs:
-            reliability = reliability.take(np.zeros(0, np.int64))
-        elif part.paired is not None:
-            reliability = reliability.take(np.flatnonzero(part.paired[reliability.annotator]))
+        n_categories, least = len(data.category_names), threshold - TOLERANCE
+        objects = count_objects(annotations, matched, alone, data.assigned, n_categories, least)
         found.append(
             ThresholdCounts(
                 units=units,
                 coincidences=with_missing if settings.missing == "category" else classes,
                 greedy=coincidences(of_matchers[1][1], settings.missing) if greedy else None,
-                pairs=count_pairs(reliability, data.assigned.shape[1], settings.missing),
                 objects=objects,
+                matched=matched,
                 alone=alone,
                 classes=classes,
             )
@@ -372,14 +355,13 @@ def count_sequentially(
     settings: AgreeSettings,
     *,
     greedy: bool = False,
-    of_pairs: bool = True,
     progress: Progress | None = None,
 ) -> AgreementCounts:
     """Count agreement part by part, so that memory does not grow with the data set.
 
     Parameters and errors are those of `count_part`.
     """
-    count = partial(count_part, settings=settings, greedy=greedy, of_pairs=of_pairs)
+    count = partial(count_part, settings=settings, greedy=greedy)
     n = len(whole.data.annotations)
     n_images = len(whole.data.image_names)
     n_parts = -(-n // _PART)
@@ -406,13 +388,17 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
     for found in zip(*(part.thresholds for part in parts), strict=True):
         greedy = [each.greedy for each in found if each.greedy is not None]
         alone = [each.alone + first for each, first in zip(found, firsts[:-1], strict=True)]
+        matched = (
+            (each.matched.left + first, each.matched.right + first, each.matched.similarity)
+            for each, first in zip(found, firsts[:-1], strict=True)
+        )
         joined.append(
             ThresholdCounts(
                 units=join_units([each.units for each in found], before[:-1]),
                 coincidences=join_coincidences([each.coincidences for each in found]),
                 greedy=join_coincidences(greedy) if greedy else None,
-                pairs=join_pairs([each.pairs for each in found]),
                 objects=join_objects([each.objects for each in found]),
+                matched=CandidatePairs(*map(np.concatenate, zip(*matched, strict=True))),
                 alone=np.hstack(alone),
                 classes=join_coincidences([each.classes for each in found]),
             )

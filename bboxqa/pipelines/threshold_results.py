@@ -14,7 +14,13 @@ from bboxqa.agreement.nominal import (
     pooled_alpha,
     value_sums,
 )
-from bboxqa.agreement.object_counts import ObjectSums
+from bboxqa.agreement.object_counts import (
+    SIMILARITY_DIGITS,
+    ObjectSums,
+    count_objects_of_pairs,
+    count_pairs,
+    ratio,
+)
 from bboxqa.agreement.objects import (
     ONE_CATEGORY,
     Intervals,
@@ -29,6 +35,7 @@ from bboxqa.agreement.objects import (
     values_without_meaning,
 )
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, Progress, median
+from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.geometry.registry import similarity
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import (
@@ -125,27 +132,35 @@ def _category_table(of: MeasuredThreshold) -> Table:
             "n_annotations": drawn[shown],
             "n_pairable": marginal[shown].astype(np.int64),
             **_object_columns(objects, shown, of_f1),
-            "f1": objects.class_f1[shown],
+            # A category is found under its own name, or under any.
+            "f1": ratio(objects.alone_same, objects.possible)[shown],
             "found": objects.f1[shown],
         }
     )
 
 
-def _pair_table(of: MeasuredThreshold) -> Table:
+def _pair_table(of: MeasuredThreshold, reliability: ReliabilityData) -> Table:
     """Return alpha of each counted pair of annotators who share an image."""
-    data, objects, counts = of.part.data, of.counted.objects, of.counted.pairs
-    names = data.annotator_names
+    data, paired, assigned = of.part.data, of.part.paired, of.part.data.assigned
+    if paired is not None:
+        reliability = reliability.take(np.flatnonzero(paired[reliability.annotator]))
+        assigned = assigned & paired
+    names, drawn, alone = data.annotator_names, data.annotations, of.counted.alone
+    counts = count_pairs(reliability, len(names), of.settings.missing)
+    every, sums = count_objects_of_pairs(
+        drawn, of.counted.matched, alone, assigned, of.threshold - TOLERANCE
+    )
     first, second, alpha, n_units = alpha_per_pair(counts)
     pair, value = np.divmod(counts.pair_value, counts.n_values)
     places = np.searchsorted(counts.unit_pair, pair[value < counts.n_values - 1])
     several = np.bincount(places, minlength=len(alpha)) != 1
     alpha, status = _with_meaning(alpha, several | (of.settings.missing == "ignore"))
     shared = data.assigned.sum(1) >= 2
-    if len(objects.pair) == 1 and data.assigned[shared].any(0).sum() == 2:
+    if len(every) == 1 and data.assigned[shared].any(0).sum() == 2:
         # A single pair has the interval of all annotators.
         of_f1 = np.array([of.interval("f1")])
     else:
-        of_f1 = pair_f1_intervals(data.annotations, of.counted.alone, data.assigned, objects.pair)
+        of_f1 = pair_f1_intervals(drawn, alone, data.assigned, every)
     return Table(
         {
             "annotator_1": Categorical(first, names),
@@ -153,9 +168,7 @@ def _pair_table(of: MeasuredThreshold) -> Table:
             "alpha": alpha,
             "status": status,
             "n_units": n_units,
-            **_object_columns(
-                objects.pairs, np.searchsorted(objects.pair, counts.unit_pair), of_f1
-            ),
+            **_object_columns(sums, np.searchsorted(every, counts.unit_pair), of_f1),
         }
     )
 
@@ -323,7 +336,7 @@ def result_of(of: MeasuredThreshold) -> ThresholdResult:
         greedy_alpha=greedy,
         make_tables={
             "images": partial(_image_table, of),
-            "pairs": partial(_pair_table, of),
+            "pairs": partial(_pair_table, of, reliability),
             "categories": partial(_category_table, of),
             "units": partial(_unit_table, of, reliability),
         },
@@ -333,7 +346,7 @@ def result_of(of: MeasuredThreshold) -> ThresholdResult:
 
 def _of_objects(of: MeasuredThreshold) -> tuple[Existence, ClassAgreement, Place]:
     figures = {name: value for name, (value, _) in of.sums.figures().items()}
-    similarities = of.counted.objects.similarities
+    similarities = np.round(of.counted.matched.similarity, SIMILARITY_DIGITS)
     existence = Existence(
         f1=figures["f1"],
         interval=of.interval("f1"),

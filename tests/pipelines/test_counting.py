@@ -102,16 +102,14 @@ def same(joined, whole):
     assert joined.n_images == whole.n_images
     assert joined.counts == whole.counts
     for found, expected in zip(joined.thresholds, whole.thresholds, strict=True):
-        for name in ("units", "coincidences", "greedy", "pairs", "classes"):
+        for name in ("units", "coincidences", "greedy", "matched", "classes"):
             ours, theirs = getattr(found, name), getattr(expected, name)
             for field in () if theirs is None else fields(theirs):
                 one, other = getattr(ours, field.name), getattr(theirs, field.name)
                 np.testing.assert_array_equal(one, other)
                 assert type(one) is type(other)
                 assert np.asarray(one).dtype == np.asarray(other).dtype
-        np.testing.assert_array_equal(found.objects.pair, expected.objects.pair)
-        np.testing.assert_array_equal(found.objects.similarities, expected.objects.similarities)
-        for name in ("images", "categories", "pairs"):
+        for name in ("images", "categories"):
             one, other = (getattr(of.objects, name).stacked() for of in (found, expected))
             np.testing.assert_array_equal(one, other)
 

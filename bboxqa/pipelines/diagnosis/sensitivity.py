@@ -59,7 +59,7 @@ def sensitivity(
     if n_drawn.sum() > _MOST:
         order = np.random.default_rng(settings.seed).permutation(len(n_drawn))
         part = compared_images(of_images(data, np.sort(order[np.cumsum(n_drawn[order]) <= _MOST])))
-    counted = count_sequentially(part, settings, of_pairs=False, progress=progress)
+    counted = count_sequentially(part, settings, progress=progress)
     chance = chance_existence(part, settings, progress=progress)
     if part is images:
         chance = _scaled(chance, by_chance or {})
