@@ -1,6 +1,6 @@
 """Categories that annotators confuse, use differently, or find difficult."""
 
-from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ def confusions(matched: MatchedUnits) -> Table:
     bounds = np.full((2, len(n), 2), np.nan)
     often = np.argsort(-n, kind="stable")[: _MOST if matched.bootstrap else 0]
     first, second = pairs.first[often], pairs.second[often]
-    rows, merging = np.arange(len(often)), _merging([*np.stack([first, second], 1)])
+    rows, both = np.arange(len(often)), np.stack([first, second], 1).ravel()
     known = np.flatnonzero(place[often] >= 0)
     of_merging, of_pair = np.full(len(found.pairs.first), -1), np.full(len(n), -1)
     of_merging[place[often[known]]], of_pair[often] = known, rows
@@ -137,7 +137,7 @@ def confusions(matched: MatchedUnits) -> Table:
     )
 
     def evaluate(*sums: FloatArray) -> FloatArray:
-        alpha, (n, n_given) = merging(*sums[:3]), sums[3:]
+        alpha, (n, n_given) = _merged_alphas(both, rows.repeat(2), *sums[:3]), sums[3:]
         shares = ratio(n, n_given[first] + n_given[second] - n)
         return np.concatenate([shares, alpha[1:-1] - alpha[0]])
 
@@ -159,27 +159,26 @@ def confusions(matched: MatchedUnits) -> Table:
     ).take(order)
 
 
-def _merging(
-    groups: Sequence[IndexArray],
-) -> Callable[[FloatArray, FloatArray, FloatArray], FloatArray]:
-    """Return a function of marginals, (K, B), agreeing coincidences, (1, B), and those of groups.
+def _merged_alphas(
+    members: IndexArray,
+    group: IndexArray,
+    marginal: FloatArray,
+    agreeing: FloatArray,
+    amount: FloatArray,
+) -> FloatArray:
+    """Return alpha, and alpha with the values of each of G groups merged, and of all, (G + 2, B).
 
-    It returns alpha, and alpha with the values of each of G groups merged, and of all, (G + 2, B).
+    `members` are the values of the groups, and `group` is which one each is in, sorted. The sums
+    are marginals, (K, B), agreeing coincidences, (1, B), and those within groups, (G, B).
     """
-    members = np.concatenate([np.zeros(0, np.int64), *groups])
-    group_of = np.repeat(np.arange(len(groups)), [len(each) for each in groups])
-
-    def alphas(marginal: FloatArray, agreeing: FloatArray, amount: FloatArray) -> FloatArray:
-        inside, none = marginal[members], np.zeros((1, marginal.shape[1]))
-        more = summed_rows(group_of, inside, len(groups)) ** 2
-        more -= summed_rows(group_of, inside**2, len(groups))
-        squares, same = (
-            whole + np.concatenate([none, each, each.sum(0, keepdims=True)])
-            for whole, each in (((marginal**2).sum(0), more), (agreeing, amount))
-        )
-        return nominal_alpha(np.broadcast_to(marginal.sum(0), squares.shape), same, squares)[0]
-
-    return alphas
+    inside, none = marginal[members], np.zeros((1, marginal.shape[1]))
+    more = summed_rows(group, inside, len(amount)) ** 2
+    more -= summed_rows(group, inside**2, len(amount))
+    squares, same = (
+        whole + np.concatenate([none, each, each.sum(0, keepdims=True)])
+        for whole, each in (((marginal**2).sum(0), more), (agreeing, amount))
+    )
+    return nominal_alpha(np.broadcast_to(marginal.sum(0), squares.shape), same, squares)[0]
 
 
 # With more merges, the result would be another set of categories.
@@ -300,9 +299,10 @@ def supercategories(matched: MatchedUnits) -> Table:
     found, n_values = matched_confusions(matched), len(of_category) + 1
     n_categories = sum_by(group, drawn > 0, len(names))
     shown = np.flatnonzero((n_categories > 1) & (names != ""))
-    alphas = _merging([np.flatnonzero(group == each) for each in shown.tolist()])
     row = np.full(n_values, -1)
     row[:-1] = find(shown, group)
+    members = np.argsort(row, kind="stable")[np.count_nonzero(row < 0) :]
+    alphas = partial(_merged_alphas, members, row[members])
     first, second = row[found.pairs.first], row[found.pairs.second]
     within = np.where(first == second, first, -1)
     tables = (
