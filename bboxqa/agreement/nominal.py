@@ -87,14 +87,15 @@ def alpha_of_sums(marginal: FloatArray, agreeing: float, *, one_group: bool) -> 
     return Alpha(np.nan, observed, expected, NO_VARIATION)
 
 
-def pooled_alpha(data: Coincidences, n_groups: int | None = None) -> Alpha:
-    """Return alpha over the units of all groups together; `n_groups` is their number.
+def pooled_alpha(data: Coincidences, *, one_group: bool | None = None) -> Alpha:
+    """Return alpha over the units of all groups together.
 
-    If only one value occurs, alpha is 1 with a single group, and undefined with several groups.
+    If only one value occurs, alpha is 1 with `one_group`, by default where the data have one group,
+    and else undefined.
     """
     marginal, diagonal = value_sums(data)
-    one_group = (data.n_groups if n_groups is None else n_groups) == 1
-    return alpha_of_sums(marginal, diagonal.sum(), one_group=one_group)
+    is_one = data.n_groups == 1 if one_group is None else one_group
+    return alpha_of_sums(marginal, diagonal.sum(), one_group=is_one)
 
 
 def alpha_per_group(data: Coincidences) -> FloatArray:

@@ -17,8 +17,6 @@ from bboxqa.agreement.estimators import (
     t_quantile,
 )
 from bboxqa.agreement.nominal import (
-    Alpha,
-    alpha_of_sums,
     alpha_per_category,
     image_estimators,
     images_per_value,
@@ -143,22 +141,12 @@ class ThresholdSums(FrozenArrays, frozen=True, eq=False):
     """Alpha of each image, NaN where it has none, (I,)."""
     has_meaning: BoolArray
     """Whether the alpha of an image has a meaning, (I,)."""
-    left_empty: BoolArray
-    """Whether nobody drew anything in an image, (I,)."""
+    meaningful_alpha: FloatArray
+    """Alpha of each image with objects, (I,); NaN where it has no meaning."""
     objects: ObjectSums
     """By image."""
     chance: FloatArray
     """Pairs that match by chance, and that could match, by image, (I, 2); 0 if not measured."""
-
-    @property
-    def meaningful_alpha(self) -> FloatArray:
-        """Alpha of each image with objects, (I,); NaN where it has no meaning."""
-        return np.where(self.has_meaning & ~self.left_empty, self.image_alpha, np.nan)
-
-    def class_alpha(self) -> Alpha:
-        """Return alpha of the units that two or more annotators drew."""
-        marginal, diagonal = value_sums(self.classes)
-        return alpha_of_sums(marginal, diagonal.sum(), one_group=False)
 
     def figures(self) -> dict[str, tuple[float, int]]:
         """Return all scalar figures by name, and of how many images each is made."""
@@ -166,10 +154,11 @@ class ThresholdSums(FrozenArrays, frozen=True, eq=False):
         of_objects = object_figures(sums, self.chance.sum(0)[:, None])
         n_drawn = int(np.count_nonzero(self.objects.possible))
         pooled = pooled_alpha(self.coincidences).value
+        of_classes = pooled_alpha(self.classes, one_group=False).value
         means = {"mean": self.image_alpha, "meaningful mean": self.meaningful_alpha}
         return {
             "pooled": (pooled, len(distinct(self.coincidences.group))),
-            "class": (self.class_alpha().value, len(distinct(self.classes.group))),
+            "class": (of_classes, len(distinct(self.classes.group))),
             **{name: (mean_of(of), int((~np.isnan(of)).sum())) for name, of in means.items()},
             **{name: (float(value[0]), n_drawn) for name, value in of_objects.items()},
         }

@@ -401,7 +401,7 @@ def _row(
         classes=of_groups(counted.classes, group, n_groups),
         image_alpha=np.full(n_groups, nan),
         has_meaning=np.zeros(n_groups, np.bool_),
-        left_empty=np.zeros(n_groups, np.bool_),
+        meaningful_alpha=np.full(n_groups, nan),
         objects=ObjectSums(*(sum_by(place, row, n_groups) for row in objects)),
         chance=np.zeros((n_groups, 2)),
     )

@@ -334,7 +334,7 @@ def _side(
     # Matched pairs are whole numbers.
     objects[:, image[measured]] = np.rint(np.nan_to_num(table["f1"]) * possible), possible
     alpha, objects = np.where(inside, alpha, nan), np.where(inside, objects, 0.0)
-    pooled, (marginal, _) = pooled_alpha(counted, len(drawn)), value_sums(counted)
+    pooled, (marginal, _) = pooled_alpha(counted, one_group=len(drawn) == 1), value_sums(counted)
     status = pooled.status if isnan(pooled.value) else OK
     per_category, _ = alpha_per_category(counted)
     if missing == "category":

@@ -251,14 +251,14 @@ def measured_thresholds(
             alpha[part.empty] = 1.0
         # Without pairable annotations in an image, no category dominates there.
         drawn = found.group[(found.value < found.n_values - 1) & (found.marginal > 0)]
-        n_categories = np.bincount(drawn, minlength=found.n_groups)
+        has_categories = (np.bincount(drawn, minlength=found.n_groups) != 1) | is_ignored
         sums.append(
             ThresholdSums(
                 coincidences=found,
                 classes=counts.classes,
                 image_alpha=alpha,
-                has_meaning=(n_categories != 1) | is_ignored,
-                left_empty=left_empty,
+                has_meaning=has_categories,
+                meaningful_alpha=np.where(has_categories & ~left_empty, alpha, np.nan),
                 objects=counts.objects.images,
                 chance=of_chance,
             )
@@ -291,7 +291,8 @@ def result_of(of: MeasuredThreshold) -> ThresholdResult:
     is_missing = reliability.state == Cell.MISSING
     missing = np.bincount(reliability.unit, is_missing, n_units)[:n_units]
     complete = int((missing == 0).sum())
-    found = pooled_alpha(sums.coincidences, int((part.data.assigned.sum(1) >= 2).sum()))
+    n_images = int((part.data.assigned.sum(1) >= 2).sum())
+    found = pooled_alpha(sums.coincidences, one_group=n_images == 1)
     status, greedy = found.status, nan
     if status == NO_VARIATION and 0 < complete == n_units:
         status = ALL_AGREE
@@ -360,7 +361,7 @@ def _of_objects(of: MeasuredThreshold) -> tuple[Existence, ClassAgreement, Place
         share=figures["class share"],
         interval=of.interval("class"),
         share_interval=of.interval("class share"),
-        status=of.sums.class_alpha().status,
+        status=pooled_alpha(of.sums.classes, one_group=False).status,
     )
     place = Place(
         mean_iou=figures["place"],
