@@ -16,7 +16,6 @@ from bboxqa.core.arrays import (
     radix_order,
     rows,
     run_starts,
-    sum_by,
 )
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import Cell, Coincidences, ReliabilityData, UnitTable
@@ -144,23 +143,6 @@ def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     is "ignore".
     """
     return replace(coincidences_of(unit_counts(data, missing)), n_values=data.n_values + 1)
-
-
-def coincidences_both_ways(data: ReliabilityData) -> tuple[Coincidences, Coincidences]:
-    """Return the coincidences with missing annotations as a value, and without them."""
-    counts = unit_counts(data, "category")
-    is_missing = counts.value == data.n_values
-    drawn = np.flatnonzero(~is_missing)
-    n_missing = sum_by(counts.unit[is_missing], counts.count[is_missing], len(counts.size))
-    without = replace(
-        counts,
-        unit=counts.unit[drawn],
-        value=counts.value[drawn],
-        count=counts.count[drawn],
-        size=counts.size - n_missing,
-        n_values=data.n_values,
-    )
-    return coincidences_of(counts), replace(coincidences_of(without), n_values=counts.n_values)
 
 
 def coincidences_of(counts: UnitCounts) -> Coincidences:

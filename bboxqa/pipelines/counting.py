@@ -20,7 +20,6 @@ from bboxqa.agreement.object_counts import (
 from bboxqa.agreement.objects import has_meaning
 from bboxqa.agreement.unit_counts import (
     coincidences,
-    coincidences_both_ways,
     from_units,
     join_coincidences,
 )
@@ -295,7 +294,7 @@ def count_part(
             check_annotators(data, units)
             of_matchers.append((units, reliability_of(part, units, settings)))
         units, reliability = of_matchers[0]
-        with_missing, classes = coincidences_both_ways(reliability)
+        classes, missing = coincidences(reliability, "ignore"), settings.missing
         inside = np.empty(len(admissible), np.bool_)
         for block in blocks(len(inside)):
             left, right = admissible.left[block], admissible.right[block]
@@ -310,8 +309,8 @@ def count_part(
         found.append(
             ThresholdCounts(
                 units=units,
-                coincidences=with_missing if settings.missing == "category" else classes,
-                greedy=coincidences(of_matchers[1][1], settings.missing) if greedy else None,
+                coincidences=classes if missing == "ignore" else coincidences(reliability, missing),
+                greedy=coincidences(of_matchers[1][1], missing) if greedy else None,
                 objects=objects,
                 matched=matched,
                 alone=alone,
