@@ -111,17 +111,17 @@ def _gauss_legendre() -> tuple[FloatArray, FloatArray]:
 
 
 def _gamma_ratios(n: FloatArray) -> FloatArray:
-    return np.array([_gamma_ratio(each / 2) for each in n.tolist()])
-
-
-@cache
-def _gamma_ratio(a: float) -> float:
-    """Return Γ(a + ½) / Γ(a)."""
-    if not a > 0:
-        return float("nan")
-    if a < _LARGE:
-        return gamma(a + 0.5) / gamma(a)
-    return sqrt(a) * sum(each / a**power for power, each in enumerate(_SERIES))
+    """Return Γ(a + ½) / Γ(a) for a = n / 2, above 0 or NaN."""
+    halves, place = np.unique(n / 2, return_inverse=True)
+    found = np.array(
+        [
+            gamma(a + 0.5) / gamma(a)
+            if a < _LARGE
+            else sqrt(a) * sum(each / a**power for power, each in enumerate(_SERIES))
+            for a in halves.tolist()
+        ]
+    )
+    return found[place]
 
 
 # Dense tables have at most so many cells.

@@ -50,26 +50,26 @@ from bboxqa.model.annotations import Annotations
 from bboxqa.model.table import Table
 from bboxqa.model.units import Coincidences
 
-# The rows of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
+# The rows of sums of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
 _OF_OBJECTS, _N_ROWS = 8, 10
-# Figures of objects that have intervals.
-_DRAWN = ("f1", "above chance", "class share", "place", "below")
+# Figures of objects.
+_FIGURES = ("f1", "chance", "above chance", "class share", "place", "below")
 
 
-def object_figures(sums: FloatArray, by_chance: FloatArray) -> dict[str, FloatArray]:
-    """Return the figures of objects from the sums of objects and of pairs by chance, (B,) each.
+def _object_figures(first: int, sums: FloatArray) -> FloatArray:
+    """Return the `_FIGURES` of objects, (6, B), from the rows of sums of a threshold, from `first`.
 
     F1 above chance is 1 − (1 − F1) / (1 − F1 by chance), NaN where F1 by chance is 1.
     """
-    objects, chance = ObjectSums(*sums), ratio(*by_chance)
-    return {
-        "f1": objects.f1,
-        "chance": chance,
-        "above chance": 1 - ratio(1 - objects.f1, 1 - chance),
-        "class share": objects.class_share,
-        "place": objects.mean_similarity,
-        "below": ratio(objects.below, objects.matched),
-    }
+    of_objects, by_chance, _ = np.split(sums[first:], [_OF_OBJECTS, _N_ROWS])
+    objects, chance = ObjectSums(*of_objects), ratio(*by_chance)
+    above_chance = 1 - ratio(1 - objects.f1, 1 - chance)
+    below = ratio(objects.below, objects.matched)
+    return np.stack(
+        [
+            objects.f1, chance, above_chance, objects.class_share, objects.mean_similarity, below,
+        ]
+    )  # fmt: skip
 
 
 def f1_estimator(images: Table, drawn: IndexArray) -> Estimator:
@@ -150,8 +150,8 @@ class ThresholdSums(FrozenArrays, frozen=True, eq=False):
 
     def figures(self) -> dict[str, tuple[float, int]]:
         """Return all scalar figures by name, and of how many images each is made."""
-        sums = self.objects.stacked().sum(1, keepdims=True)
-        of_objects = object_figures(sums, self.chance.sum(0)[:, None])
+        sums = np.append(self.objects.stacked().sum(1), self.chance.sum(0))[:, None]
+        of_objects = zip(_FIGURES, _object_figures(0, sums)[:, 0].tolist(), strict=True)
         n_drawn = int(np.count_nonzero(self.objects.possible))
         pooled = pooled_alpha(self.coincidences).value
         of_classes = pooled_alpha(self.classes, one_group=False).value
@@ -160,7 +160,7 @@ class ThresholdSums(FrozenArrays, frozen=True, eq=False):
             "pooled": (pooled, len(distinct(self.coincidences.group))),
             "class": (of_classes, len(distinct(self.classes.group))),
             **{name: (mean_of(of), int((~np.isnan(of)).sum())) for name, of in means.items()},
-            **{name: (float(value[0]), n_drawn) for name, value in of_objects.items()},
+            **{name: (value, n_drawn) for name, value in of_objects},
         }
 
 
@@ -192,17 +192,12 @@ def threshold_intervals(
     rows = (each for sums in thresholds for each in (sums.objects.stacked(), sums.chance.T))
     of_images = np.concatenate([*rows])[:, images]
     of_objects, everyone = SumTable(lambda: of_images), np.arange(len(images))
-
-    def evaluate(first: int, sums: FloatArray) -> FloatArray:
-        found = object_figures(*np.split(sums[first : first + _N_ROWS], [_OF_OBJECTS]))
-        return np.stack([found[name] for name in _DRAWN])
-
     classes = [sums.classes for sums in thresholds]
     categories = distinct(np.concatenate([found.value for found in classes]))
     of_classes = stacked_tables(classes, images, categories, 1)
     for index, (sums, table) in enumerate(zip(thresholds, of_classes, strict=True)):
         pooled = partial(pooled_of_sums, len(categories))
-        objects = partial(evaluate, index * _N_ROWS)
+        objects = partial(_object_figures, index * _N_ROWS)
         estimators[index, "meaningful mean"] = mean_estimator(sums.meaningful_alpha, images)
         estimators[index, "class"] = Resampled(table, pooled, everyone)
         estimators[index, "objects"] = Resampled(of_objects, objects, everyone)
@@ -213,7 +208,7 @@ def threshold_intervals(
     for index, kind in estimators:
         sums = thresholds[index]
         replicated = np.atleast_2d(drawn[index, kind])
-        names = _DRAWN if kind == "objects" else (kind,)
+        names = _FIGURES if kind == "objects" else (kind,)
         if kind == "categories":
             of_values = alpha_per_category(sums.coincidences)[0][values]
             made_of = images_per_value(sums.coincidences)[values]
