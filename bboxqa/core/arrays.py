@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from os import PathLike
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 BoolArray = NDArray[np.bool_]
@@ -55,6 +56,40 @@ class FrozenArrays(msgspec.Struct, frozen=True, eq=False):
         values = ((name, getattr(self, name)) for name in self.__struct_fields__)
         shapes = (f"{name} {each.shape}" for name, each in values if isinstance(each, np.ndarray))
         return f"<{type(self).__name__}: {', '.join(shapes)}>"
+
+
+class RowArrays(FrozenArrays, frozen=True, eq=False):
+    """A record of N rows, in columns: arrays, or records of as many rows; None for no column.
+
+    Examples
+    --------
+    >>> class Points(RowArrays, frozen=True, eq=False):
+    ...     shared = frozenset({"names"})
+    ...     x: FloatArray
+    ...     names: tuple[str, ...]
+    >>> points = Points(np.array([1.0, 2.0, 3.0]), ("a", "b"))
+    >>> len(points), points.take(np.array([2, 0])).x
+    (3, array([3., 1.]))
+    """
+
+    shared: ClassVar[frozenset[str]] = frozenset()
+    """The fields that are no columns, but what all rows refer to."""
+
+    def __len__(self) -> int:
+        first = next(name for name in self.__struct_fields__ if name not in self.shared)
+        return len(getattr(self, first))
+
+    def take(self, index: IndexArray | BoolArray) -> Self:
+        """Return the rows at `index`, in that order; shared fields stay."""
+        rows = np.flatnonzero(index) if index.dtype == np.bool_ else index
+        taken: dict[str, Any] = {}
+        for name in self.__struct_fields__:
+            column = None if name in self.shared else getattr(self, name)
+            if isinstance(column, np.ndarray):
+                taken[name] = column.take(rows, axis=0)
+            elif column is not None:
+                taken[name] = column.take(rows)
+        return replace(self, **taken)
 
 
 def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:

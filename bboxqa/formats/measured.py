@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -168,18 +167,8 @@ def measured(
 
 def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
     """Return some of the annotations."""
-    names = ("id", "image_id", "category_id", "bbox", "iscrowd", "text_ids", "score")
-    given = ((name, getattr(columns, name)) for name in names)
-    of: dict[str, Any] = {name: values[kept] for name, values in given if values is not None}
-    outlines, keypoints, rotated = columns.segmentation, columns.keypoints, columns.rotated
-    return replace(
-        columns,
-        **of,
-        authors={key: replace(each, code=each.code[kept]) for key, each in columns.authors.items()},
-        segmentation=None if outlines is None else outlines.take(kept),
-        keypoints=None if keypoints is None else keypoints.take(kept),
-        rotated=None if rotated is None else RotatedColumns(rotated.box[kept], rotated.form[kept]),
-    )
+    authors = {key: each.take(kept) for key, each in columns.authors.items()}
+    return replace(columns.take(kept), authors=authors)
 
 
 def _authors(columns: Columns, key: str) -> Authors:

@@ -17,6 +17,7 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
+    RowArrays,
     Steps,
     TextArray,
 )
@@ -250,9 +251,10 @@ WHOLE = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated
 """What rules read of a file."""
 
 
-class Authors(msgspec.Struct, frozen=True, eq=False):
+class Authors(RowArrays, frozen=True, eq=False):
     """The value of one key of each annotation, such as its annotator."""
 
+    shared = frozenset({"names", "composed"})
     code: IntArray
     """(N,) int32. Index into `names`; -1 where the key is absent."""
     names: tuple[str, ...]
@@ -276,7 +278,7 @@ class BoxForm(IntEnum):
     """A box, and the angle in degrees by which it is rotated about its centre."""
 
 
-class RotatedColumns(msgspec.Struct, frozen=True, eq=False):
+class RotatedColumns(RowArrays, frozen=True, eq=False):
     """The rotated boxes of N annotations."""
 
     box: FloatArray
@@ -285,9 +287,10 @@ class RotatedColumns(msgspec.Struct, frozen=True, eq=False):
     """(N,) uint8. A `BoxForm` per annotation."""
 
 
-class FileColumns(msgspec.Struct, frozen=True, eq=False):
+class FileColumns(RowArrays, frozen=True, eq=False):
     """The annotations of one file, in its order, with ids as in the file."""
 
+    shared = frozenset({"authors", "marks"})
     id: IndexArray
     image_id: IndexArray
     category_id: IndexArray

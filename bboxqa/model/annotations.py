@@ -9,7 +9,15 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, IntArray, TextArray
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    FrozenArrays,
+    IndexArray,
+    IntArray,
+    RowArrays,
+    TextArray,
+)
 from bboxqa.core.text import count
 from bboxqa.model.keypoints import Keypoints, join_keypoints
 from bboxqa.model.masks import Segmentations
@@ -107,7 +115,7 @@ GAP_SECONDS = 1800.0
 """A longer pause between two annotations of one annotator ends a session."""
 
 
-class Times(FrozenArrays, frozen=True, eq=False):
+class Times(RowArrays, frozen=True, eq=False):
     """When N annotations were made."""
 
     seconds: FloatArray
@@ -118,12 +126,6 @@ class Times(FrozenArrays, frozen=True, eq=False):
     """(N,) float64. Seconds since the first annotation of the session."""
     step: FloatArray
     """(N,) float64. Seconds since the previous annotation of the session; NaN for the first."""
-
-    def take(self, index: IndexArray) -> "Times":
-        """Return the times at `index`, in that order."""
-        return Times(
-            self.seconds[index], self.session[index], self.elapsed[index], self.step[index]
-        )
 
 
 def times_of(seconds: FloatArray, annotator: IntArray) -> Times:
@@ -162,10 +164,7 @@ EDGES = ("left", "top", "right", "bottom")
 """The edges of a box, in the order of tables."""
 
 
-_BY_ROW = (np.ndarray, FilePlaces)
-
-
-class Annotations(FrozenArrays, frozen=True, eq=False):
+class Annotations(RowArrays, frozen=True, eq=False):
     """N annotations as columns, ordered by image, then annotator."""
 
     id: IndexArray
@@ -200,21 +199,8 @@ class Annotations(FrozenArrays, frozen=True, eq=False):
     place: IndexArray | None = None
     """(N,) int64. The position of each prediction in its file, from 0; None without scores."""
 
-    def __len__(self) -> int:
-        return len(self.id)
-
     def __repr__(self) -> str:
         return f"<Annotations: {len(self):,}>"
-
-    def take(self, index: IndexArray) -> "Annotations":
-        """Return the annotations at `index`, in that order."""
-        columns = ((each, getattr(self, each)) for each in self.__struct_fields__)
-        taken: dict[str, Any] = {
-            name: column[index] if isinstance(column, _BY_ROW) else column.take(index)
-            for name, column in columns
-            if column is not None
-        }
-        return Annotations(**taken)
 
     def shown_ids(self, index: IndexArray | list[int]) -> list[str]:
         """Return the ids of the annotations at `index` as their tool shows them."""

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, IntArray
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, RowArrays
 from bboxqa.model.annotations import EDGES, Dataset
 from bboxqa.model.table import Categorical, Column, Table, text_column
 
@@ -21,7 +21,7 @@ CROWD, EMPTY = 1, 2
 _USUAL_IOU, _LITTLE_IOU = 0.8, 0.7
 
 
-class ConsensusObjects(FrozenArrays, frozen=True, eq=False):
+class ConsensusObjects(RowArrays, frozen=True, eq=False):
     """O objects that at least one annotator drew, in the order of images."""
 
     image: IntArray
@@ -40,13 +40,6 @@ class ConsensusObjects(FrozenArrays, frozen=True, eq=False):
     """(O, 4) float64. The distance between the outermost left, top, right and bottom edges."""
     is_tie: BoolArray
     """(O,) bool. Whether as many votes are for another category."""
-
-    def __len__(self) -> int:
-        return len(self.image)
-
-    def take(self, index: IndexArray) -> "ConsensusObjects":
-        """Return the objects at `index`, in that order."""
-        return ConsensusObjects(**{f: getattr(self, f)[index] for f in self.__struct_fields__})
 
     @property
     def is_kept(self) -> BoolArray:

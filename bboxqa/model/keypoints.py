@@ -8,15 +8,16 @@ from itertools import accumulate
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, rows
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, RowArrays, rows
 
 # Boxes that differ by at most this many pixels are equal.
 _SAME = 1e-6
 
 
-class Keypoints(FrozenArrays, frozen=True, eq=False):
+class Keypoints(RowArrays, frozen=True, eq=False):
     """The key points of N annotations, each with any number of joints."""
 
+    shared = frozenset({"xy", "visibility"})
     xy: FloatArray
     """(V, 2) float64. The joints of all annotations, in pixels."""
     visibility: ByteArray
@@ -26,14 +27,6 @@ class Keypoints(FrozenArrays, frozen=True, eq=False):
     """(N,) int64. Annotation n has the joints ``xy[start[n]:stop[n]]``."""
     area: FloatArray
     """(N,) float64. The area given in the file, in square pixels; NaN where it is not given."""
-
-    def __len__(self) -> int:
-        return len(self.start)
-
-    def take(self, index: IndexArray) -> "Keypoints":
-        """Return the key points at `index`, in that order, over the same joints."""
-        of = {name: getattr(self, name)[index] for name in ("start", "stop", "area")}
-        return replace(self, **of)
 
     def packed(self) -> "Keypoints":
         """Return the same key points without unused joints, in the order of annotations."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray
+from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray, RowArrays
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import in_natural_order
 
@@ -19,20 +19,14 @@ _LONGEST_SET = 10_000
 _DIGITS = 300
 
 
-class LabelColumn(FrozenArrays, frozen=True, eq=False):
+class LabelColumn(RowArrays, frozen=True, eq=False):
     """N cells of a column, coded in order of appearance."""
 
+    shared = frozenset({"labels"})
     codes: IndexArray
     """(N,) int64. Indices into `labels`; -1 where the cell is missing."""
     labels: tuple[str | None, ...]
     """None stands for a missing cell; a label may occur twice."""
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    def take(self, index: IndexArray) -> "LabelColumn":
-        """Return the cells at `index`, in that order."""
-        return LabelColumn(self.codes[index], self.labels)
 
     def missing(self) -> IndexArray:
         """Return the indices of missing cells."""

@@ -12,9 +12,9 @@ from bboxqa.core.arrays import (
     BoolArray,
     ByteArray,
     FloatArray,
-    FrozenArrays,
     IndexArray,
     IntArray,
+    RowArrays,
     rows,
 )
 
@@ -27,9 +27,10 @@ class SegmentationKind(IntEnum):
     RLE = 2
 
 
-class Segmentations(FrozenArrays, frozen=True, eq=False):
+class Segmentations(RowArrays, frozen=True, eq=False):
     """Outlines of N annotations: polygons of several rings, or COCO run lengths."""
 
+    shared = frozenset({"xy", "ring_offsets", "counts"})
     kind: ByteArray
     """(N,) uint8. A `SegmentationKind` per annotation."""
     xy: FloatArray
@@ -47,9 +48,6 @@ class Segmentations(FrozenArrays, frozen=True, eq=False):
     size: IntArray
     """(N, 2) int32. Height and width of each mask in pixels; 0 where there is none."""
 
-    def __len__(self) -> int:
-        return len(self.kind)
-
     def rings(self, annotation: int) -> list[FloatArray]:
         """Return the rings of one annotation, each (V, 2) in pixels."""
         bounds = self.ring_offsets[self.part_start[annotation] : self.part_stop[annotation] + 1]
@@ -59,20 +57,6 @@ class Segmentations(FrozenArrays, frozen=True, eq=False):
         """Return the mask of one annotation in the form that pycocotools expects."""
         text = self.counts[self.counts_start[annotation] : self.counts_stop[annotation]]
         return {"size": self.size[annotation].tolist(), "counts": text.tobytes()}
-
-    def take(self, index: IndexArray) -> "Segmentations":
-        """Return the outlines at `index`, in that order, over the same vertices."""
-        return Segmentations(
-            kind=self.kind[index],
-            xy=self.xy,
-            ring_offsets=self.ring_offsets,
-            part_start=self.part_start[index],
-            part_stop=self.part_stop[index],
-            counts=self.counts,
-            counts_start=self.counts_start[index],
-            counts_stop=self.counts_stop[index],
-            size=self.size.take(index, axis=0),
-        )
 
     def packed(self) -> "Segmentations":
         """Return the same outlines without unused vertices, in the order of annotations."""

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, TextArray
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, RowArrays, TextArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
 
@@ -40,7 +40,7 @@ def is_id_as_name(name: str) -> bool:
     return _ID_AS_NAME.fullmatch(name) is not None
 
 
-class FilePlaces(msgspec.Struct, frozen=True, eq=False):
+class FilePlaces(RowArrays, frozen=True, eq=False):
     """Places of annotations, which are put into words when they are shown.
 
     Examples
@@ -50,14 +50,12 @@ class FilePlaces(msgspec.Struct, frozen=True, eq=False):
     ('a.txt:5', ['a.txt:5', 'a.txt:3'])
     """
 
+    shared = frozenset({"files"})
     files: tuple[str, ...]
     file: IntArray
     """(N,) int32. Index into `files`."""
     at: IndexArray | TextArray
     """(N,). Numbers behind the name of the file, such as lines from 1 on, or JSON pointers."""
-
-    def __len__(self) -> int:
-        return len(self.file)
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -124,20 +122,14 @@ def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | FilePlaces":
     )
 
 
-class Categorical(msgspec.Struct, frozen=True, eq=False):
+class Categorical(RowArrays, frozen=True, eq=False):
     """A column of repeated texts, with one code per row; -1 where there is no text."""
 
+    shared = frozenset({"names"})
     code: IntArray
     """(N,) int32."""
     names: tuple[str, ...] | FilePlaces
     """Places of annotations are put into words only when a row is decoded."""
-
-    def __len__(self) -> int:
-        return len(self.code)
-
-    def take(self, index: NDArray[np.int64]) -> "Categorical":
-        """Return the rows at `index`."""
-        return Categorical(self.code[index], self.names)
 
     def __repr__(self) -> str:
         return f"<Categorical: {count(len(self), 'row')}, {count(len(self.names), 'name')}>"

@@ -5,9 +5,16 @@ from enum import IntEnum
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, IntArray
+from bboxqa.core.arrays import (
+    BoolArray,
+    ByteArray,
+    FloatArray,
+    FrozenArrays,
+    IndexArray,
+    IntArray,
+    RowArrays,
+)
 from bboxqa.model.annotations import Dataset
 
 
@@ -18,13 +25,14 @@ class Cell(IntEnum):
     MISSING = 1
 
 
-class ReliabilityData(FrozenArrays, frozen=True, eq=False):
+class ReliabilityData(RowArrays, frozen=True, eq=False):
     """A sparse matrix of units × annotators: one row per cell whose annotator was asked.
 
     If an annotator was not asked, the cell has no row. If the annotation is missing, the cell has a
     row with that `state`, and its `value` is meaningless.
     """
 
+    shared = frozenset({"group", "n_values", "n_groups", "weight"})
     unit: IndexArray
     """(M,) int64. Sorted."""
     annotator: IntArray
@@ -42,11 +50,6 @@ class ReliabilityData(FrozenArrays, frozen=True, eq=False):
     weight: IndexArray | None = None
     """(U,) int64. The number of equal units that each unit stands for, such as the milliseconds of
     a stretch of time; None where each stands for itself."""
-
-    def take(self, cells: IndexArray) -> "ReliabilityData":
-        """Return the data of some cells only; the units stay the same."""
-        names = ("unit", "annotator", "value", "state")
-        return replace(self, **{name: getattr(self, name)[cells] for name in names})
 
     @property
     def counted(self) -> IndexArray:
@@ -84,7 +87,7 @@ class Coincidences(FrozenArrays, frozen=True, eq=False):
     """The number of groups and of values."""
 
 
-class CandidatePairs(FrozenArrays, frozen=True, eq=False):
+class CandidatePairs(RowArrays, frozen=True, eq=False):
     """P pairs of annotations by two annotators in one image, which may show one object."""
 
     left: IndexArray
@@ -92,13 +95,6 @@ class CandidatePairs(FrozenArrays, frozen=True, eq=False):
     """(P,) int64. Indices of annotations; ``left < right``, sorted by left, then right."""
     similarity: FloatArray
     """(P,) float64. The similarity of each pair, by the measure of the settings."""
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-    def take(self, index: IndexArray | BoolArray) -> "CandidatePairs":
-        """Return the pairs at `index`, in that order."""
-        return CandidatePairs(self.left[index], self.right[index], self.similarity[index])
 
 
 class UnitTable(FrozenArrays, frozen=True, eq=False):

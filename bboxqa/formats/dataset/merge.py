@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, RowArrays
 from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import AnnotationFile, FileColumns, RotatedColumns
@@ -56,7 +56,7 @@ class Joined(msgspec.Struct):
         self.origins += [None if shared else file.path] * len(found)
 
 
-class Rows(msgspec.Struct, frozen=True, eq=False):
+class Rows(RowArrays, frozen=True, eq=False):
     """The valid annotations of all files, in their order, with indices in place of ids."""
 
     file: IntArray
@@ -70,12 +70,6 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     seconds: FloatArray | None = None
     track: IntArray | None = None
     """(N,). None where they were not read; a track is -1 for none."""
-
-    def take(self, rows: IndexArray) -> "Rows":
-        """Return some of the annotations, in order."""
-        read = ((each, getattr(self, each)) for each in self.__struct_fields__)
-        taken: Any = {name: None if value is None else value[rows] for name, value in read}
-        return Rows(**taken)
 
     def by_file(self, n_files: int, name: str = "place") -> list[NDArray[Any]]:
         """Return the rows in each file, or other values of its annotations."""
