@@ -121,10 +121,10 @@ def audit_files(
         crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
         found, place = places.suspects(both, crowds, votes), np.asarray(both.annotations.place)
         sources = (*sources, *predictions.sources)
-    kinds, images = _counted(found, drawn)
+    suspects, kinds, images = _tables(found, drawn, both, place)
     return AuditResult(
-        suspects=_table(found, drawn, both, place), kinds=kinds, images=images, labels=drawn,
-        n_predictions=None if predictions is None else len(predictions.annotations), basis=basis,
+        suspects=suspects, kinds=kinds, images=images, labels=drawn, basis=basis,
+        n_predictions=None if predictions is None else len(predictions.annotations),
         settings=settings, sources=sources, notes=(*notes, *labels.headlines, *labels.notes),
     )  # fmt: skip
 
@@ -248,13 +248,12 @@ def _named_alike(
         other = tuple(of.get(name, name) for name in other)
         notes.append("images joined by name without folder and suffix, which predictions lack")
     # Where YOLO found nothing, it writes no file.
-    is_asked, known = model.reading.missing_txt == "asked", {*other}
-    lacking = [name for name in own if name not in known] if is_asked else []
+    is_asked = model.reading.missing_txt == "asked"
+    lacking = sorted({*own}.difference(other)) if is_asked else []
     more = (0, len(lacking)), (0, 0)
     names, path = model.category_names, Path(labels.sources[0].name if labels.sources else "-")
     is_yolo = path.exists() and format_of(path, labels.reading).name == "yolo"
-    classes = class_names(path) if is_yolo else {}
-    of_class = {f"class {number}": name for number, name in classes.items()}
+    of_class = class_names(path) if is_yolo else {}
     if of_class and all(each.startswith("class ") for each in names):
         renamed = settings.category_map
         names = tuple(renamed.get(name := of_class.get(each, each)) or name for each in names)
@@ -267,27 +266,14 @@ def _named_alike(
     ), notes  # fmt: skip
 
 
-def _counted(found: Table, labels: Dataset) -> tuple[Table, Table]:
-    """Return how many places there are of each kind, and in each image, the worst first."""
-    worth = found.take(np.flatnonzero(found["score"] >= WORTH))
-    n_worth, n = (np.bincount(each["kind"], minlength=len(KINDS)) for each in (worth, found))
-    labelled, shares = np.full(len(KINDS), np.nan), worth["other"][worth["reason"] == places.SHARE]
-    labelled[MISSING] = shares.mean() if len(shares) else np.nan
-    n_images = len(labels.image_names)
-    number = np.bincount(worth["image"], minlength=n_images)
-    total = sum_by(worth["image"], worth["score"], n_images)
-    order = np.argsort(-total.round(9), kind="stable")[: np.count_nonzero(number)]
-    kind = Categorical(np.arange(len(KINDS), dtype=np.int32), (*KINDS,))
-    image = Categorical(order.astype(np.int32), labels.image_names)
-    return (
-        Table({"kind": kind, "n_worth_a_look": n_worth, "n": n, "labelled": labelled}),
-        Table({"image": image, "n": number[order], "total": total[order]}),
-    )
+def _tables(
+    found: Table, labels: Dataset, both: Dataset, place: IndexArray
+) -> tuple[Table, Table, Table]:
+    """Return the table of places, and how many there are of each kind and in each image.
 
-
-def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> Table:
-    """Return the table of places; reasons with equal figures are put into words once."""
-    drawn, place = labels.annotations, np.append(place, -1)
+    Images come with the worst first. Reasons with equal figures are put into words once.
+    """
+    drawn, place, n_images = labels.annotations, np.append(place, -1), len(labels.image_names)
     of = np.append(both.annotations.category, -1).astype(np.int32)
     suggested = np.where(found["kind"] == SPURIOUS, np.int32(-1), of[found["prediction"]])
     ids = tuple(drawn.shown_ids(np.arange(len(drawn))))
@@ -295,7 +281,7 @@ def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> T
     (why, one, other), code, _ = distinct_rows(found["reason"], *figures)
     every = zip(why.tolist(), (one / 100).tolist(), (other / 100).tolist(), strict=True)
     reasons = tuple(places.REASONS[each].format(*pair) for each, *pair in every)
-    return Table({
+    suspects = Table({
         "rank": np.arange(1, len(found) + 1),
         "kind": Categorical(found["kind"].astype(np.int32), (*KINDS,)),
         "image": Categorical(found["image"].astype(np.int32), labels.image_names),
@@ -307,6 +293,17 @@ def _table(found: Table, labels: Dataset, both: Dataset, place: IndexArray) -> T
         "score": found["score"].round(6),
         "reason": Categorical(code.astype(np.int32), reasons),
     })  # fmt: skip
+    worth = found.take(np.flatnonzero(found["score"] >= WORTH))
+    n_worth, n = (np.bincount(each["kind"], minlength=len(KINDS)) for each in (worth, found))
+    labelled, shares = np.full(len(KINDS), np.nan), worth["other"][worth["reason"] == places.SHARE]
+    labelled[MISSING] = shares.mean() if len(shares) else np.nan
+    kind = Categorical(np.arange(len(KINDS), dtype=np.int32), (*KINDS,))
+    kinds = Table({"kind": kind, "n_worth_a_look": n_worth, "n": n, "labelled": labelled})
+    number = np.bincount(worth["image"], minlength=n_images)
+    total = sum_by(worth["image"], worth["score"], n_images)
+    order = np.argsort(-total.round(9), kind="stable")[: np.count_nonzero(number)]
+    image = Categorical(order.astype(np.int32), labels.image_names)
+    return suspects, kinds, Table({"image": image, "n": number[order], "total": total[order]})
 
 
 def review_of(result: AuditResult) -> tuple[dict[str, Any], list[ReviewItem]]:
@@ -377,14 +374,14 @@ def write_audit_page(
         more = {"asked": [], "cost": len(objects), "alpha": None, "objects": objects}
         pictures.append(review.shown_image(data, image) | more | {"shapes": shapes})
     made = manifest(result.settings, result.sources, data.reading)
-    names, kinds = [each.name for each in result.sources], result.kinds.records()
+    names = [each.name for each in result.sources]
     styles = {kind: line_style(place) for place, kind in enumerate(KINDS)}
     styles = {_OTHERS: "stroke-dim thin"} | styles
     return write_images_page(
         "audit", target, pictures, len(result.images), names, progress, [*styles], styles,
         title=title(result), basis=result.basis, labels=first_few(names, _NAMED),
         kinds=pages.Data("Kinds", ["kind", "what", "look at", "of"], [
-            [each["kind"], KINDS[each["kind"]], each["n_worth_a_look"], each["n"]] for each in kinds
+            [kind, KINDS[kind], n_worth, n] for kind, n_worth, n, _ in result.kinds.rows()
         ]),
         notes=result.notes, command=command, settings=settings_table(made),
         inputs=inputs_table(made["inputs"]),

@@ -91,11 +91,9 @@ def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iter
         for each in result.suspects.head(_NAMED).records()
     )
     first = ", ".join(one_line(" ".join(filter(None, each))) for each in words)
-    worst = [
-        f"; worst image: {one_line(image)}, {count(n, 'place')}"
-        for image, n, _ in result.images.head(1).rows()
-    ]
-    yield from [f"First: {first}{''.join(worst)}"] * bool(first)
+    for image, n, _ in result.images.head(1).rows():
+        first += f"; worst image: {one_line(image)}, {count(n, 'place')}"
+    yield from [f"First: {first}"] * bool(first)
     yield from (f" Note: {note}" for note in result.notes)
     if next_step:
         yield f"Next: {next_step}"

@@ -103,11 +103,12 @@ def translate(path: Path, into: Collector) -> None:
     images.done("labels of YOLO", _NOTES)
 
 
-def class_names(path: Path) -> dict[int, str]:
-    """Return the names of the classes of label files, by number."""
+def class_names(path: Path) -> dict[str, str]:
+    """Return the names of the classes of label files, by what they are called without names."""
     members = members_of(path)
     described = _described(path, members, _label_files(members)[1])
-    return next((found.names for found in described if found.names), {})
+    names = next((found.names for found in described if found.names), {})
+    return {f"class {number}": name for number, name in names.items()}
 
 
 def _label_files(members: Sequence[Member]) -> tuple[list[Member], list[Member]]:
