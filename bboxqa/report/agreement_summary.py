@@ -371,9 +371,9 @@ def _level(part: Values, similarity: str) -> str:
     if not least:
         if weak := [*_weak_categories(part)]:
             return f"Agreement is good, but not of {first_few(weak, _MOST_CATEGORIES)}"
-        bounds = joined([f"{name} from {number(LEVELS[name][0])}" for name in figures])
+        bounds = joined([f"{name} {number(LEVELS[name][0])}" for name in figures])
         reasons = joined([_BECAUSE[name][0] for name in figures])
-        return f"Agreement is good, because annotators {reasons} ({bounds})"
+        return f"Agreement is good, because annotators {reasons} (good from {bounds})"
     level = sum(figures[least] < bound for bound in LEVELS[least])
     bound = LEVELS[least][level - 1]
     better = f"{_LEVEL_NAMES[level - 1]} from {number(bound)}"

@@ -153,9 +153,8 @@ def _warnings(result: MeasuredAgreement, story: Story | None, *, is_chance: bool
     yield from result.headlines
     if part.place.below_threshold > _BELOW:
         yield (
-            f"{percent(part.place.below_threshold, 0)} of the pairs counted as one object are "
-            f"below {part.threshold_label}, joined by a third annotation; class and place include "
-            "them"
+            f"class and place count pairs below {part.threshold_label} "
+            f"({percent(part.place.below_threshold, 0)}), both of which match a third annotation"
         )
     above = part.existence.alpha
     if above < _LITTLE and part.existence.chance > CHANCE and not is_chance:

@@ -252,7 +252,7 @@ def test_distance_is_that_of_kolmogorov_and_smirnov():
     [
         (GRID * np.nan, GRID, "agreement by chance is not known"),
         (0.6 - GRID / 2, 0.5 - GRID / 2, "at no threshold is F1 more than 0.10 above"),
-        (np.ones(9), np.zeros(9), "all thresholds from 0.1 to 0.9 separate"),
+        (np.ones(9), np.zeros(9), "F1 is about as far above chance at all thresholds from 0.1"),
         (1 - GRID, GRID * 0, "F1 is most above F1 by chance at the lowest threshold, 0.1"),
     ],
 )

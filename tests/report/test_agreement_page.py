@@ -212,7 +212,7 @@ ALL_AGREE = {"alpha": None, "n_complete_units": 9, "observed_disagreement": 0.0}
     [
         ({}, {}, "open",
          ("Agreement is good, because annotators draw the same objects, name them alike and place "
-          "them alike (existence from 0.90, class from 0.80 and place from 0.80)")),
+          "them alike (good from existence 0.90, class 0.80 and place 0.80)")),
         ({"categories": WEAK}, {}, "open",
          ("Agreement is good, but not of dog (existence 0.00, good from 0.90), cat (named alike "
           "0.60, good from 0.80) and 1 more")),

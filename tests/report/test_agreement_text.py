@@ -120,9 +120,10 @@ def test_the_share_of_one_category_stands_beside_alpha_from_three_quarters_on(to
 
 
 def test_pairs_below_the_threshold_are_one_warning(told):
-    assert "below IoU 0.5, joined by" not in figures_with(told)
+    assert "pairs below IoU 0.5" not in figures_with(told)
     place = replace(told.place, below_threshold=0.06)
-    assert "Warning: 6 % of the pairs counted as one object are" in figures_with(told, place=place)
+    warned = "Warning: class and place count pairs below IoU 0.5 (6 %), both of which match a third"
+    assert warned in figures_with(told, place=place)
 
 
 def test_a_gate_that_is_reached_by_chance_says_so(told):

@@ -215,17 +215,13 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         least = float(found.value[copied].min())
         share = "all" if least == 1 else f"{in_percent(least)} or more of the"
         share = "nearly all" if share.startswith("100") else share
-        values = {"who": "all annotators", "both": "two of them", "share": share}
-        if len(of.names) == 2:
-            values |= {"who": joined(names_in_words(of.names)), "both": "both"}
-        yield Finding("all copy", (), least, 1.0, values)
+        everyone = joined(names_in_words(of.names)) if len(of.names) == 2 else "all annotators"
+        yield Finding("all copy", (), least, 1.0, {"who": everyone, "share": share})
         return
-    is_left_out = independent(of.matched) is not of.matched
-    once = "; figures of annotators count them once" if is_left_out else ""
     told = []
     for place in copied.tolist():
         first, second = (str(table[f"annotator_{number}"][place]) for number in (1, 2))
-        values = {"who": joined(names_in_words((first, second))), "once": once}
+        values = {"who": joined(names_in_words((first, second)))}
         # Other figures depend on them.
         size, both = found.at(place), (first, second)
         told.append(Finding("copies", both[:1], size, np.inf, values, table="copies", about=both))
@@ -292,7 +288,7 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
-            about = _twice(of) if kind == Kind.TWICE else drawn
+            about = _who_draws(of, kind) if kind in (Kind.TWICE, Kind.SPLIT) else drawn
             what = f"{KIND_WORDS[kind].format(about)}{unknown}"
             values = {"share": in_percent(share.at(place)), "what": what}
             settled = of.instead("without that", gain.at(place))
@@ -302,13 +298,15 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
             yield Finding("kind", (), gain.at(place), weight, values, kind, gain=settled)
 
 
-def _twice(of: Diagnosed) -> str:
-    """Return who of two annotators draws objects twice, and how many; of more, "one annotator"."""
+def _who_draws(of: Diagnosed, kind: Kind) -> str:
+    """Return who of two annotators draws objects twice or in parts; of more, that some do."""
     if len(of.names) > 2:
-        return "one annotator"
-    table = of.table("decomposition_by_annotator")
-    own = table.take(np.flatnonzero(table["kind"] == KINDS[Kind.TWICE])).records()
-    return joined([f"{row['annotator']} ({row['n_objects']:,})" for row in own])
+        return "one annotator" if kind == Kind.TWICE else "some annotators"
+    table = of.table("boxes_per_object")
+    n = table["n_twice" if kind == Kind.TWICE else "n_split"]
+    who = np.flatnonzero(n).tolist()
+    names = names_in_words(of.names)
+    return joined([names[each] + f" ({n[each]:,})" * (len(who) > 1) for each in who]) or "one"
 
 
 def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
@@ -357,7 +355,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         (rate, _, *names), back = sorted(cases, reverse=True)
         values = {"first": names[0], "second": names[1], "back": ""}
         if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
-            values["back"] = f", {names[1]} {names[0]} in {in_percent(back[0])}"
+            values["back"] = f", and {names[1]} {names[0]} in {in_percent(back[0])}"
         yield Finding("calls", (*who,), rate, n / n_objects, values, Kind.CLASS_CONFLICT)
 
 
@@ -470,7 +468,7 @@ def offset_findings(
         weight, cost = max(largest for _, largest in own), ""
         if n_apart is not None:
             apart = float(n_apart[members].sum() / max(int(annotators["n"][members].sum()), 1))
-            cost, weight = f"; {in_percent(apart)} match no other", max(weight, apart)
+            cost, weight = f"; {in_percent(apart)} are too far off to match", max(weight, apart)
             if apart < LEAST_SHARE:
                 cost = f"; harmless at {threshold}" if threshold else ""
                 weight = 0 if threshold else weight

@@ -226,7 +226,7 @@ _MANY, _FEW = 10, 3
 # percent; the other fields are values of the finding. The number of further ones comes last.
 TEMPLATES = {
     "stranger": (
-        "{who} agrees with nobody: F1 {size:z.2f}{others}: perhaps other images, or another task"
+        "{who} agrees with nobody (perhaps other images, or another task): F1 {size:z.2f}{others}"
     ),
     "worst": "{who} matches the others less than they match each other: F1 {size:z.2f}{others}",
     "idle": "{who} drew nothing in {images} where {others} drew something{unknown}",
@@ -235,7 +235,7 @@ TEMPLATES = {
         "{who} misses {share} of what most others drew, most in {images} left empty{others}"
     ),
     "miss_rate of some": ("{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}"),
-    "extra_rate": "most others did not draw {share} of what {who} drew{others}",
+    "extra_rate": "{who} drew objects that most others did not draw: {share} of {who}'s{others}",
     "class_share": "{who} names {share} of the objects otherwise than the others{others}",
     "class_share of some": (
         "{who} names {what} otherwise than the others: {inside} {where}, {outside} {elsewhere}"
@@ -244,20 +244,18 @@ TEMPLATES = {
     "calls": "{who} calls {first} {second} in {share} of cases{back}",
     "twice_rate": "{who} draws {share} of their objects twice{others}",
     "split_rate": "{who} splits {share} of their objects into parts{others}",
-    "merge_rate": (
-        "{who} draws {share} of the objects that most others drew in one box with another{others}"
-    ),
+    "merge_rate": "{who} draws two objects in one box: {share} of what most others drew{others}",
     "missed": (
-        "{who} did not draw {share} of what {other} drew, and {other} {back} of {who}'s: it is "
-        "unknown who is right"
+        "{who} did not draw {share} of what {other} drew, and {other} {back} of {who}'s, unknown "
+        "who is right"
     ),
     "copies": (
         "{who} copied boxes, it is unknown who from whom: {share} of those that both drew are "
-        "identical{once}"
+        "identical, so agreement seems higher than it is"
     ),
     "all copy": (
-        "{who} share {share} boxes that {both} drew: agreement does not show how far they would "
-        "agree independently"
+        "{share} boxes of {who} are identical, perhaps copies: they do not show how far "
+        "annotators agree"
     ),
     "offset": "{who} draws boxes {words} than {other}{cost}",
     "either offset": ("{who} {draw} boxes {words}, or {other} the reverse (unknown which){cost}"),
@@ -294,7 +292,7 @@ TEMPLATES = {
         "--reference FILE compares each with a reference"
     ),
     "nothing": "there are no annotations of two annotators to compare",
-    "few": "with {what} no annotator is named: at least {least} are needed{how}",
+    "few": "with {what} nobody is named: it takes {least} or more",
     "large image": "image {image} has {share:.0f} % of the objects{without}",
     "separate groups": (
         "{n} groups of annotators share no image: nothing compares one group with another"
@@ -309,10 +307,10 @@ TEMPLATES = {
 
 # By kind of disagreement: what is said of the objects.
 KIND_WORDS = {
-    Kind.MISSED: "are drawn by some annotators and not by others",
+    Kind.MISSED: "were not drawn by everyone",
     Kind.CLASS_CONFLICT: "have different categories",
-    Kind.BADLY_PLACED: "have {} in different places, which are too far apart to match",
-    Kind.SPLIT: "are drawn in parts by some, or together with another object",
+    Kind.BADLY_PLACED: "have {} too far apart to match",
+    Kind.SPLIT: "are drawn in parts by {}",
     Kind.TWICE: "are drawn twice by {}",
 }
 

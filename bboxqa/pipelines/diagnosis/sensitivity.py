@@ -101,7 +101,7 @@ def sensitivity(
         low, high = row["threshold_low"], row["threshold_high"]
         interval = "" if isnan(low) else f" [{round(low, 2):g}, {round(high, 2):g}]"
         text = f"{measure_name(settings.similarity)} {row['threshold']:g}{interval} "
-        text += "separates objects from chance best"
+        text += "is the best threshold for these data (F1 most above chance)"
         if row["lowest"] != row["highest"]:
             text += f"; {row['lowest']:g} to {row['highest']:g} do about as well"
         if part is not images:
@@ -212,7 +212,7 @@ def threshold_choice(
     if largest < _LEAST:
         reason = f"at no threshold is F1 more than {largest:.2f} above F1 by chance"
     elif high - low > _WIDE:
-        reason = f"all thresholds from {low:g} to {high:g} separate objects from chance as well"
+        reason = f"F1 is about as far above chance at all thresholds from {low:g} to {high:g}"
     elif interval[1] - interval[0] > _WIDE:
         first, last = (f"{round(each, 2):g}" for each in interval)
         reason = f"the choice of images decides which of the thresholds {first} to {last} is best"

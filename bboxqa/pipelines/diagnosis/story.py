@@ -106,10 +106,10 @@ def story_of(of: Diagnosed) -> list[Line]:
     last = []
     if n_images < LEAST_IMAGES:
         few = count(n_images, "image")
-        last.append(Line(TEMPLATES["few"].format(what=few, least=LEAST_IMAGES, how="")))
+        last.append(Line(TEMPLATES["few"].format(what=few, least=LEAST_IMAGES)))
     elif of.matched.bootstrap < LEAST_DRAWS:
-        few, how = count(of.matched.bootstrap, "draw"), f" (--bootstrap {LEAST_DRAWS})"
-        last.append(Line(TEMPLATES["few"].format(what=few, least=LEAST_DRAWS, how=how)))
+        few = f"--bootstrap {of.matched.bootstrap}"
+        last.append(Line(TEMPLATES["few"].format(what=few, least=LEAST_DRAWS)))
     is_told = judged or reference is not None or any("unknown" in line.text for line in lines)
     if not is_told and of.part.n_complete_units != len(of.matched.units):
         last.append(Line(TEMPLATES["unjudged"]))
