@@ -121,7 +121,8 @@ def _steps(result: "AgreementResult", to: "Targets", tool: str, *, details: bool
     """Return options that show or write more of a result than was asked for."""
     steps = {
         f"--send-back DIR --to {tool} (corrections)":
-            to.send_back is None and not result.thresholds[0].is_unanimous,
+            to.send_back is None and result.n_images > 0
+            and not result.thresholds[0].is_unanimous,
         "--report page.html": to.page is None, "--details": not details,
     }  # fmt: skip
     return [step for step, is_missing in steps.items() if is_missing]

@@ -68,6 +68,8 @@ class Line(NamedTuple):
     """The words that name the file or tables with more, such as "offsets.csv"; "" without."""
     cause: str = ""
     """The kind of disagreement that it explains; "" without."""
+    advice: str = ""
+    """What to do about it, with a field for whom; "" without."""
 
 
 class Story(msgspec.Struct, frozen=True, eq=False, weakref=True):

@@ -54,17 +54,7 @@ def summary(result: MeasuredAgreement) -> Record:
         found["pairs"] = part.pairs.records()
         if part.repeats is not None:
             found["repeats"] = _named(part.repeats, "annotator", *_OF_REPEATS)
-        if (reference := part.reference) is not None:
-            rotated = ("measure", "unit", "systematic")
-            people = [
-                {"name": row["annotator"]}
-                | _record(row, *_COUNTS_OF_REFERENCE, *_OF_REFERENCE)
-                | _offsets(reference.offsets, row["annotator"], rotated)
-                for row in reference.annotators.records()
-            ]
-            about = picked(reference, "name", *_ABOUT_REFERENCE)
-            found["reference"] = {**about, "annotators": people}
-        thresholds.append(found)
+        thresholds.append(found | reference_figures(part))
     return {
         **{name: getattr(result, name) for name in _OF_RESULT},
         **{name: settings[name] for name in OF_SETTINGS},
@@ -72,6 +62,21 @@ def summary(result: MeasuredAgreement) -> Record:
         "notes": list(result.notes),
         "thresholds": thresholds,
     }
+
+
+def reference_figures(part: ThresholdResult) -> Record:
+    """Return the figures of annotators against a reference, if there is one."""
+    if (reference := part.reference) is None:
+        return {}
+    rotated = ("measure", "unit", "systematic")
+    people = [
+        {"name": row["annotator"]}
+        | _record(row, *_COUNTS_OF_REFERENCE, *_OF_REFERENCE)
+        | _offsets(reference.offsets, row["annotator"], rotated)
+        for row in reference.annotators.records()
+    ]
+    about = picked(reference, "name", *_ABOUT_REFERENCE)
+    return {"reference": {**about, "annotators": people}}
 
 
 def figures_at(part: ThresholdResult) -> Record:
@@ -450,7 +455,7 @@ def next_step(part: Values, diagnosis: Values | None) -> str:
     """Return advice on what would raise agreement most; empty if unknown."""
     if is_by_chance(part):
         return _BY_CHANCE
-    if diagnosis is None or "advice" not in diagnosis:
+    if diagnosis is None or "advice" not in diagnosis or not part["n_units"]:
         return ""
     rows = diagnosis["decomposition"]
     if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:

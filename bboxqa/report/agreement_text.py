@@ -17,6 +17,7 @@ from bboxqa.report.agreement_summary import (
     figures_at,
     headline,
     is_by_chance,
+    reference_figures,
     shown_figures,
     summary,
 )
@@ -92,6 +93,7 @@ def text_lines(
     records = [
         {
             **figures_at(part),
+            **reference_figures(part),
             "categories": (row for of in (part,) for row in of.categories.records()),
         }
         for part in result.thresholds
@@ -153,8 +155,8 @@ def _warnings(result: MeasuredAgreement, story: Story | None, *, is_chance: bool
     yield from result.headlines
     if part.place.below_threshold > _BELOW:
         yield (
-            f"class and place count pairs below {part.threshold_label} "
-            f"({percent(part.place.below_threshold, 0)}), both of which match a third annotation"
+            f"{percent(part.place.below_threshold, 0)} of the pairs behind class and place are "
+            f"below {part.threshold_label}"
         )
     above = part.existence.alpha
     if above < _LITTLE and part.existence.chance > CHANCE and not is_chance:

@@ -261,6 +261,7 @@ def test_a_file_that_names_nobody_is_compared_with_a_reference(tmp_path):
     assert "1 annotator not named in the file: (not named)\n" in done.stdout
     (row,) = [line for line in done.stdout.splitlines() if line.startswith(" (not named)")]
     assert row.split()[2] == "0.50"
+    assert "F1 of (not named) with the reference is 0.50" in done.stdout
 
 
 def in_sessions(rows, n_images=2):

@@ -120,9 +120,9 @@ def test_the_share_of_one_category_stands_beside_alpha_from_three_quarters_on(to
 
 
 def test_pairs_below_the_threshold_are_one_warning(told):
-    assert "pairs below IoU 0.5" not in figures_with(told)
+    assert "pairs behind" not in figures_with(told)
     place = replace(told.place, below_threshold=0.06)
-    warned = "Warning: class and place count pairs below IoU 0.5 (6 %), both of which match a third"
+    warned = "Warning: 6 % of the pairs behind class and place are below IoU 0.5"
     assert warned in figures_with(told, place=place)
 
 

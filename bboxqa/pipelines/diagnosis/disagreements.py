@@ -1,6 +1,6 @@
 """Findings about annotators, objects and places: who errs, and which kinds of errors cost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from math import isnan
 
@@ -11,10 +11,17 @@ from bboxqa.core.arrays import FloatArray, IndexArray, distinct
 from bboxqa.core.text import count, first_few, joined, names_in_words
 from bboxqa.diagnostics.agreement_groups import LEAST_IDENTICAL, all_share_boxes, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
+from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import holm, medians, object_cells
 from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, MEASURES, in_halves
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
-from bboxqa.diagnostics.strata import CATEGORY, covariates, dependence, explained_extras
+from bboxqa.diagnostics.strata import (
+    CATEGORY,
+    Dependence,
+    covariates,
+    dependence,
+    explained_extras,
+)
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Table
@@ -61,6 +68,10 @@ _FAR = 3.0
 _two_digits = "{:.2f}".format
 # The end of a sentence on what differs between two annotators.
 _UNKNOWN = ", unknown who is right"
+# The end of a sentence on the objects that are concerned most.
+_SOME = "{what}: {inside} {where}, {outside} {elsewhere}"
+# So many tests make it unlikely that what all miss seems to depend on something by chance.
+_TESTS_OF_ALL = 50
 # Smaller gains would be shown as 0.00.
 _LEAST_SHOWN_GAIN = 0.005
 _MOST_PAIRS = 2
@@ -133,6 +144,8 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
             kind, values = rate, {"others": others}
             if rate in ("miss_rate", "class_share"):
                 part, more = _of_some(of, rate, place)
+                if part == " of none":
+                    continue
                 kind, values = f"{rate}{part}", values | more
             size, who = found.at(place), (str(names[place]),)
             weight = float(size * of.share[place])
@@ -140,66 +153,91 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
         yield from largest(told)
 
 
-def _of_some(of: Diagnosed, rate: str, place: int) -> tuple[str, dict[str, str]]:
+def _of_some(
+    of: Diagnosed, rate: str, place: int, categories: Sequence[int] = ()
+) -> tuple[str, dict[str, str]]:
     """Return on which objects the errors of an annotator depend: the template, and its words.
 
     The template is " of some", or where they depend on nothing, "", and " of empty" if half of them
-    or more are in images of several objects that the annotator left empty.
+    or more are in images of several objects that the annotator left empty. It is " of none" if
+    several others contradict the annotator in too few objects. With `categories`, only their
+    objects count.
     """
     matched = independent(of.matched)
     cells, (among, number, number_of) = object_cells(matched), error_cells(matched)[rate]
-    own = np.flatnonzero(among & (cells.annotator == place))
-    failed = number[own] if rate == "miss_rate" else 2 * number[own] < number_of[own]
-    values = {name: value[cells.object[own]] for name, value in covariates(matched).items()}
+    wrong = number > 0
+    if rate == "class_share":
+        # One other alone may be the one who names an object wrongly.
+        among, wrong = among & (number_of > 1), 2 * number < number_of
+    values, own = {**covariates(matched)}, np.flatnonzero(among & (cells.annotator == place))
+    if categories:
+        own = own[np.isin(values.pop(CATEGORY)[cells.object[own]], categories)]
+    failed = wrong[own]
+    if np.count_nonzero(failed) < LEAST_SHARE * len(own):
+        return " of none", {}
+    values = {name: value[cells.object[own]] for name, value in values.items()}
     drawn, n_images = matched.data.annotations, len(matched.data.image_names)
+    if len(of.names) > 2:
+        # What one of two added would raise the number of what the other one misses.
+        values["number"] = np.bincount(cells.image[own])[cells.image[own]].astype(np.float64)
     by_place = np.flatnonzero(drawn.annotator == place)
-    missed_in = cells.image[own[failed.astype(np.bool_)]]
+    missed_in = cells.image[own[failed]]
     in_empty = missed_in[np.bincount(drawn.image[by_place], minlength=n_images)[missed_in] == 0]
     if drawn.times is not None:
         by_place = by_place[~np.isnan(drawn.times.seconds[by_place])]
         image = drawn.image[by_place].astype(np.int64)
         time = medians(drawn.times.seconds[by_place], image, n_images)
         values["time"] = time[cells.image[own]]
-    found = dependence(values, failed.astype(np.bool_), 2 * len(values) * len(of.names))
-    if found is None:
+    found = dependence(values, failed, 2 * len(values) * len(of.names))
+    if found is None or found.covariate == "number":
         n_empty = len(distinct(in_empty))
         # An image with one object is empty as soon as that is missed.
         is_whole = rate == "miss_rate" and len(in_empty) >= max(2 * n_empty, len(missed_in) / 2)
-        is_told = is_whole and n_empty >= LEAST_IMAGES
-        return (" of empty", {"images": count(n_empty, "image")}) if is_told else ("", {})
-    cut = f"{found.threshold:,.0f}"
-    if found.covariate == CATEGORY:
-        cut = matched.data.category_names[int(found.threshold)]
-    if found.covariate == "time":
-        cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
-    words = [text.format(cut) for text in SUBSETS[found.covariate][not found.below]]
-    names = ("what", "where", "elsewhere", "inside", "outside")
-    rates = map(in_percent, (found.inside, found.outside))
-    words += ["none" if rate == "0 %" else rate for rate in rates]
-    more = dict(zip(names, words, strict=True))
-    if found.covariate != "time":
+        if is_whole and n_empty >= LEAST_IMAGES:
+            return " of empty", {"images": count(n_empty, "image")}
+    if found is None:
+        return "", {}
+    more = _in_words(found, matched.data.category_names)
+    if found.covariate in covariates(matched):
         # The others in the same objects.
         covariate = covariates(matched)[found.covariate][cells.object]
         is_category = found.covariate == CATEGORY
         there = covariate == found.threshold if is_category else covariate < found.threshold
         there = among & (there == found.below) & ~np.isnan(covariate)
-        wrong = number if rate == "miss_rate" else 2 * number < number_of
         n, n_wrong = (
             np.bincount(cells.annotator[rows], minlength=len(of.names))
-            for rows in (np.flatnonzero(there), np.flatnonzero(there & wrong.astype(np.bool_)))
+            for rows in (there, there & wrong)
         )
         rates_of = Bounds(*[ratio(n_wrong.astype(np.float64), n.astype(np.float64))] * 3)
         more["others"] = rates_of.others(place)
     return " of some", more
 
 
-def two_annotators(table: Table) -> Iterator[Finding]:
+def _in_words(found: Dependence, categories: Sequence[str]) -> dict[str, str]:
+    """Return the words for the objects on which errors depend, and the rates of errors."""
+    cut = f"{found.threshold:,.0f}"
+    if found.covariate == CATEGORY:
+        cut = categories[int(found.threshold)]
+    if found.covariate == "time":
+        cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
+    words = [text.format(cut) for text in SUBSETS[found.covariate][not found.below]]
+    names = ("what", "where", "elsewhere", "inside", "outside")
+    rates = map(in_percent, (found.inside, found.outside))
+    words += ["none" if rate == "0 %" else rate for rate in rates]
+    return dict(zip(names, words, strict=True))
+
+
+def two_annotators(of: Diagnosed) -> Iterator[Finding]:
     """Yield what each of two annotators drew and the other did not."""
+    table = of.table("annotators")
     found, names = judged(table, bounds(table, "miss_rate")), table["annotator"]
     if not found.low.max() >= LEAST_SHARE:
         return
     first, second = np.argsort(-found.value, kind="stable").tolist()
     values = {"who": names[first], "other": names[second], "back": in_percent(found.at(second))}
+    kind, more = _of_some(of, "miss_rate", first)
+    part = {" of some": f" ({_SOME})", " of empty": " (most in {images} left empty)"}.get(kind, "")
+    values["part"] = part.format(**more)
     weight = float(found.value.mean())
     yield Finding("missed", (*names,), found.at(first), weight, values)
 
@@ -270,7 +308,9 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
         told = []
         for place in named.tolist():
             size, who = figures.at(place), (str(table["annotator"][place]),)
-            values = {"others": figures.others(place), "reference": found.name}
+            # Of two, each is told alone.
+            others = figures.others(place) if len(table) > 2 else ""
+            values = {"others": others, "reference": found.name}
             weight, kind = float(size * share[place]), f"reference {error}"
             told.append(Finding(kind, who, size, weight, values, table="reference"))
         yield from largest(told)
@@ -289,13 +329,28 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
             about = _who_draws(of, kind) if kind in (Kind.TWICE, Kind.SPLIT) else drawn
-            what = f"{KIND_WORDS[kind].format(about)}{unknown}"
+            what = f"{KIND_WORDS[kind].format(about)}{_missed_most(of, kind)}{unknown}"
             values = {"share": in_percent(share.at(place)), "what": what}
             settled = of.instead("without that", gain.at(place))
             if not settled:
                 continue
             weight = share.at(place)
             yield Finding("kind", (), gain.at(place), weight, values, kind, gain=settled)
+
+
+def _missed_most(of: Diagnosed, kind: Kind) -> str:
+    """Return which objects are missed most, as a part of a sentence; "" if that is unknown."""
+    if kind != Kind.MISSED:
+        return ""
+    objects = kinds_of_objects(of.matched)
+    missed = objects.has_counted[objects.counted, kind].astype(np.bool_)
+    # The crowding of an object rises with the number of those who drew it.
+    every = covariates(of.matched)
+    values = {name: every[name][objects.counted] for name in ("size", "border", CATEGORY)}
+    found = dependence(values, missed, _TESTS_OF_ALL)
+    if found is None:
+        return ""
+    return ", above all " + _SOME.format(**_in_words(found, of.matched.data.category_names))
 
 
 def _who_draws(of: Diagnosed, kind: Kind) -> str:
@@ -354,8 +409,12 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             cases.append((rate, n_called, first_name, second_name))
         (rate, _, *names), back = sorted(cases, reverse=True)
         values = {"first": names[0], "second": names[1], "back": ""}
+        who_at = of.names.index(who[0])
+        part, more = _of_some(of, "class_share", who_at, (int(first[place]), int(second[place])))
+        some = f", {_SOME}".format(**more) if part == " of some" else ""
         if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
             values["back"] = f", and {names[1]} {names[0]} in {in_percent(back[0])}"
+        values["back"] += some
         yield Finding("calls", (*who,), rate, n / n_objects, values, Kind.CLASS_CONFLICT)
 
 
@@ -450,8 +509,9 @@ def offset_findings(
     *,
     reference: str = "",
     threshold: str = "",
+    drawn: str = "boxes",
 ) -> Iterator[Finding]:
-    """Yield who displaces, turns or resizes boxes significantly more than others.
+    """Yield who displaces, turns or resizes boxes, or what is `drawn`, significantly more.
 
     Offsets are measured from the others, or from the reference of this name. With one or two
     others, or if half of the annotators differ from half, it is unknown who is right. `n_apart` is
@@ -473,7 +533,7 @@ def offset_findings(
                 cost = f"; harmless at {threshold}" if threshold else ""
                 weight = 0 if threshold else weight
         words, kind = joined([each for each, _ in own]), "offset"
-        values = {"words": words, "other": reference or "the others", "cost": cost}
+        values = {"words": words, "other": reference or "the others", "cost": cost, "drawn": drawn}
         if not reference and (len(rest) < LEAST_OTHERS or len(group) > 1):
             kind = "either offset"
             values |= {"draw": "draw" if len(group) > 1 else "draws", "other": joined(rest)}
@@ -508,7 +568,8 @@ def precision_findings(
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
         values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
         size = found.at(place)
-        told.append(Finding("imprecise", (name,), size, weight, values, table="annotators"))
+        cause = Kind.BADLY_PLACED
+        told.append(Finding("imprecise", (name,), size, weight, values, cause, table="annotators"))
     yield from largest(told)
 
 
@@ -537,5 +598,7 @@ def joint_findings(of: Diagnosed) -> Iterator[Finding]:
             own = [*dict.fromkeys(labels[each] for each in order[: above[who].sum()])]
             size, name = float(figures.value[who, order[0]]), of.names[who]
             values = {"joints": first_few(own, _MOST_JOINTS)}
-            told.append(Finding(kind, (name,), size, size, values, table="joint_annotators"))
+            cause = Kind.BADLY_PLACED if kind == "swapped_share" else None
+            table = "joint_annotators"
+            told.append(Finding(kind, (name,), size, size, values, cause, table=table))
         yield from largest(told)

@@ -148,11 +148,13 @@ def confuser(
     is_of_both = np.isin(matrix["category"], both) & np.isin(matrix[other], both)
     cells = matrix.take(np.flatnonzero(is_of_both))
     who, n_annotators = cells.codes("annotator"), len(annotators)
-    n = sum_by(who, cells[column], n_annotators)
-    if np.count_nonzero(n) < 3:
-        return []
     is_confused = cells["category"] != cells[other]
     n_confused = sum_by(who, cells[column] * is_confused, n_annotators)
+    # Where the others are no majority because of one of them, the rest still agree in pairs.
+    agreeing = sum_by(who, cells["n"] * ~is_confused, n_annotators) / max(n_annotators - 1, 1)
+    n = np.maximum(sum_by(who, cells[column], n_annotators), n_confused + agreeing)
+    if np.count_nonzero(n) < 3:
+        return []
     z, share = NormalDist().inv_cdf((1 + _LEVEL) / 2), ratio(n_confused, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
@@ -246,8 +248,8 @@ TEMPLATES = {
     "split_rate": "{who} splits {share} of their objects into parts{others}",
     "merge_rate": "{who} draws two objects in one box: {share} of what most others drew{others}",
     "missed": (
-        "{who} did not draw {share} of what {other} drew, and {other} {back} of {who}'s, unknown "
-        "who is right"
+        "{who} did not draw {share} of what {other} drew{part}, and {other} {back} of {who}'s, "
+        "unknown who is right"
     ),
     "copies": (
         "{who} copied boxes, it is unknown who from whom: {share} of those that both drew are "
@@ -257,8 +259,8 @@ TEMPLATES = {
         "{share} boxes of {who} are identical, perhaps copies: they do not show how far "
         "annotators agree"
     ),
-    "offset": "{who} draws boxes {words} than {other}{cost}",
-    "either offset": ("{who} {draw} boxes {words}, or {other} the reverse (unknown which){cost}"),
+    "offset": "{who} draws {drawn} {words} than {other}{cost}",
+    "either offset": ("{who} {draw} {drawn} {words}, or {other} the reverse{cost}"),
     "imprecise": ("{who} places {places} less precisely: mean {what} {size:z.2f}{others}"),
     "swapped_share": "{who} exchanges left and right in up to {share} of the objects: {joints}",
     "missing_share": (
@@ -333,9 +335,17 @@ AXES = (
 ADVICE = {
     "missed by some": "agree{who} on what must be drawn",
     "class conflict": "clarify categories{who}",
-    "badly placed": "settle{who} how close boxes must be",
+    "badly placed": "settle{who} how close {what} must be",
     "split or merged": "decide{who} whether groups and parts are one object",
     "drawn twice by one": "agree{who} that an object is drawn once",
+}
+_LEFT_EMPTY = "look{who} at the images left empty"
+# What to do about findings that their kind of disagreement does not describe.
+_OWN_ADVICE = {
+    "idle": _LEFT_EMPTY,
+    "miss_rate of empty": _LEFT_EMPTY,
+    "stranger": "look{who} at the images and the task",
+    "swapped_share": "agree{who} on which side is left",
 }
 
 
@@ -423,7 +433,8 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
         # Nobody is advised alone where it is unknown who is right.
         is_unknown = self.cause is None or self.kind == "either offset"
         cause = "" if self.cause is None or is_unknown else KINDS[self.cause]
-        return Line(one_line(f"{text}{gain}{more}"), self.about or self.who, see, cause)
+        advice = _OWN_ADVICE.get(self.kind, ADVICE.get(cause, ""))
+        return Line(one_line(f"{text}{gain}{more}"), self.about or self.who, see, cause, advice)
 
 
 # By covariate: the words for the objects below a threshold, and for those from it on: what they
@@ -436,6 +447,10 @@ SUBSETS = {
     "crowding": (
         ("objects that stand alone", "with fewer than {} overlapping others", "with more"),
         ("crowded objects", "with {} or more overlapping others", "with fewer"),
+    ),
+    "number": (
+        ("objects in images with few others", "with fewer than {} objects", "with more"),
+        ("objects in full images", "with {} or more objects", "with fewer"),
     ),
     "border": (
         ("objects at the border of the image", "less than {} px from it", "further inside"),

@@ -32,6 +32,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     Diagnosed,
     Finding,
     differences,
+    shape_word,
 )
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.report.agreement_summary import LEVELS, figures_at, weakest
@@ -50,6 +51,11 @@ _LOWERS = {
 }
 # The gain of a kind of disagreement below which it needs no new guideline.
 _LEAST_GAIN = 0.01
+# Of one annotator, the second follow from the first.
+_FOLLOWS = {
+    ("calls", "confusion"): ("class_share", "class_share of some"),
+    ("swapped_share", "missing_share"): ("imprecise",),
+}
 # A higher F1 that is not above chance comes from objects in the same places of all images.
 _BY_CHANCE = 0.5
 
@@ -57,21 +63,23 @@ _BY_CHANCE = 0.5
 def story_of(of: Diagnosed) -> list[Line]:
     """Return at most nine sentences, each on a figure or a count.
 
-    Findings are sorted by the share of objects that they concern, kinds of disagreement that they
-    do not explain follow, and last is what the data cannot show.
+    What the data cannot show is first. Findings are sorted by the share of objects that they
+    concern, with the kinds of disagreement that they do not explain.
     """
     existence, reference = of.part.existence, of.part.reference
-    if not len(of.matched.data.annotations):
+    if not len(of.matched.data.annotations) and reference is None:
         return [Line(TEMPLATES["nothing"])]
     is_low = existence.alpha_interval[0] <= 0 and existence.f1 < _BY_CHANCE
     found = [*disagreements.idle_annotators(of)]
     if reference is None and is_low:
         # Nobody and nothing stands out where boxes agree no more than by chance.
-        return [*(each.line for each in found), Line(TEMPLATES["by chance"])]
+        n_drew = len(distinct(of.matched.data.annotations.annotator))
+        chance = [Line(TEMPLATES["by chance"])] * (n_drew > 1)
+        return [*(each.line for each in found), *chance]
     # It takes enough draws and images to name somebody.
     n_images = int((of.matched.data.assigned.sum(1) >= 2).sum())
-    named = of.matched.bootstrap >= LEAST_DRAWS
-    named &= (n_images if reference is None else reference.n_images) >= LEAST_IMAGES
+    n_images = n_images if reference is None else reference.n_images
+    named = of.matched.bootstrap >= LEAST_DRAWS and n_images >= LEAST_IMAGES
     judged = int(independent(of.matched).data.assigned.sum(1).max(initial=0)) > 2
     found += disagreements.copy_findings(of)
     worst: list[Finding] = []
@@ -86,38 +94,40 @@ def story_of(of: Diagnosed) -> list[Line]:
         found += disagreements.confusion_findings(of, named=named and judged)
     elif named:
         found += disagreements.reference_confusions(reference)
-    # Who does something else altogether is told so, and not how it differs; and who confuses two
-    # categories is not told to use others again.
+    # Who does something else altogether is told so, and not how it differs.
     strangers = {each.owner for each in worst if each.kind == "stranger"}
-    confusers = {who for each in found if each.kind in ("calls", "confusion") for who in each.who}
-    found = [
-        each for each in found if each.owner not in strangers
-        and not (each.kind.startswith("class_share") and each.owner in confusers)
-    ]  # fmt: skip
+    found = [each for each in found if each.owner not in strangers]
+    # What follows from categories or joints that somebody confuses or leaves out is not told again.
+    for cause, effect in _FOLLOWS.items():
+        who = {name for each in found if each.kind in cause for name in each.who}
+        found = [
+            each for each in found if not (each.kind in effect and who.intersection(each.who))
+        ]  # fmt: skip
     found = _with_kinds(of, found, [*disagreements.kind_findings(of)], strangers)
     found = _ordered(of, _with_worst(found, worst) if worst else found)
-    lines, first = [each.line for each in found], list[Line]()
+    lines = [each.line for each in found]
+    is_told = judged or reference is not None or any("unknown" in line.text for line in lines)
+    lines = [*_limits(of, n_images, is_told=is_told), *lines]
+    if len(lines) > _MOST:
+        more = f"{count(len(lines) - _MOST + 1, 'more finding')}: see {_MORE}"
+        lines = [*lines[: _MOST - 1], Line(more, see=_MORE)]
+    return lines
+
+
+def _limits(of: Diagnosed, n_images: int, *, is_told: bool) -> Iterator[Line]:
+    """Yield that all agree, and what the data cannot show, if that is not told."""
     if of.part.is_unanimous:
         is_apart = of.part.place.mean_iou < LEVELS["place"][0]
         rest = "" if is_apart else ": nothing has to be looked at again"
         objects = count(of.part.n_units, "object")
-        first.append(Line(TEMPLATES["all agree"].format(objects=objects, rest=rest)))
-    # What the data cannot show is last.
-    last = []
+        yield Line(TEMPLATES["all agree"].format(objects=objects, rest=rest))
     if n_images < LEAST_IMAGES:
-        few = count(n_images, "image")
-        last.append(Line(TEMPLATES["few"].format(what=few, least=LEAST_IMAGES)))
+        yield Line(TEMPLATES["few"].format(what=count(n_images, "image"), least=LEAST_IMAGES))
     elif of.matched.bootstrap < LEAST_DRAWS:
         few = f"--bootstrap {of.matched.bootstrap}"
-        last.append(Line(TEMPLATES["few"].format(what=few, least=LEAST_DRAWS)))
-    is_told = judged or reference is not None or any("unknown" in line.text for line in lines)
+        yield Line(TEMPLATES["few"].format(what=few, least=LEAST_DRAWS))
     if not is_told and of.part.n_complete_units != len(of.matched.units):
-        last.append(Line(TEMPLATES["unjudged"]))
-    room = _MOST - len(first) - len(last)
-    if len(lines) > room:
-        more = f"{count(len(lines) - room + 1, 'more finding')}: see {_MORE}"
-        lines = [*lines[: room - 1], Line(more, see=_MORE)]
-    return [*first, *lines, *last]
+        yield Line(TEMPLATES["unjudged"])
 
 
 def _ordered(of: Diagnosed, found: Sequence[Finding]) -> list[Finding]:
@@ -164,9 +174,12 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
             people, n_apart = annotators.take(left), n_apart[left]
         is_good = of.part.place.mean_iou >= LEVELS["place"][0]
         at = of.part.threshold_label if is_good else ""
-        yield from disagreements.offset_findings(people, offsets, n_apart, threshold=at)
+        drawn = shape_word(of.matched.compared)
+        yield from disagreements.offset_findings(
+            people, offsets, n_apart, threshold=at, drawn=drawn
+        )
     if len(annotators) == 2:
-        yield from disagreements.two_annotators(annotators)
+        yield from disagreements.two_annotators(of)
     elif apart:
         yield from disagreements.precision_findings(of, apart, every)
         yield from disagreements.erring_annotators(of, apart)
@@ -298,12 +311,13 @@ def story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
     least, _ = weakest(figures_at(of.part), result.settings.similarity)
     own = [each for each in costly if each in _LOWERS.get(least, ())][:1]
     kinds = dict.fromkeys([*costly[: int(gain.max() >= _LEAST_GAIN)], *own])
-    advice = []
+    advice, what = [], shape_word(of.matched.compared)
     for kind in kinds:
-        groups = {line.annotators for line in lines if line.cause == kind}
-        (who,) = groups if len(groups) == 1 else ((),)
+        of_kind = {(line.advice, line.annotators) for line in lines if line.cause == kind}
+        ((text, who),) = of_kind if len(of_kind) == 1 else ((ADVICE[kind], ()),)
         examples = " with examples" if kind == KINDS[Kind.CLASS_CONFLICT] else ""
-        advice.append(ADVICE[kind].format(who=f" with {who[0]}" if len(who) == 1 else examples))
+        whom = f" with {who[0]}" if len(who) == 1 else examples
+        advice.append(text.format(who=whom, what=what))
     return {
         "threshold_label": of.part.threshold_label,
         "lines": lines,
@@ -313,7 +327,7 @@ def story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
 
 
 # An image with a larger share of the units dominates alpha.
-_LARGE_IMAGE = 0.25
+_LARGE_IMAGE, _TIMES_MEAN = 0.25, 1.5
 # Fewer pairs, or a lower share of them, may differ alike by chance.
 _LEAST_PAIRS, _LEAST_ALIKE = 20, 0.95
 # Programs differ by half a pixel or a whole one: one counts from 0, the other from 1, or rounds.
@@ -324,7 +338,9 @@ def _warnings(of: Diagnosed) -> Iterator[str]:
     """Yield an image that decides the figure, groups that share none, and boxes that were moved."""
     table, is_alpha = of.part.images, not isnan(of.part.alpha)
     n_units, largest = table["n_units"], int(np.argmax(table["n_units"])) if len(table) else 0
-    if len(table) > 1 and n_units[largest] > _LARGE_IMAGE * n_units.sum():
+    # One of few images is large if it has half as many objects more than the mean.
+    large = max(_LARGE_IMAGE, _TIMES_MEAN / max(len(table), 1))
+    if len(table) > 1 and n_units[largest] > large * n_units.sum():
         value, cost = of.part.alpha if is_alpha else of.part.existence.f1, table["cost"][largest]
         what, other, own = "alpha" if is_alpha else "F1", f"{value + cost:z.2f}", f"{value:z.2f}"
         without = "" if isnan(cost) else f": without it, {what} would be {other} and not {own}"
