@@ -7,7 +7,6 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import (
     BoolArray,
@@ -328,13 +327,8 @@ class Repeats(FrozenArrays, frozen=True, eq=False):
     of the whole data set."""
 
 
-OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_stop", "size")
-"""The columns of outlines with one row per annotation."""
-
-
 def join_annotations(parts: Sequence[Annotations]) -> Annotations:
     """Concatenate annotations; outlines, key points and rotated boxes if all parts have them."""
-    every = [np.arange(len(part)) for part in parts]
     outlines = [part.segmentation for part in parts if part.segmentation is not None]
     joints = [part.keypoints for part in parts if part.keypoints is not None]
     rotated = [part.rotated_box for part in parts if part.rotated_box is not None]
@@ -345,43 +339,43 @@ def join_annotations(parts: Sequence[Annotations]) -> Annotations:
     }
     return Annotations(
         **columns,
-        segmentation=join_outlines(outlines, every) if len(outlines) == len(parts) else None,
-        keypoints=join_keypoints(joints, every) if len(joints) == len(parts) else None,
+        segmentation=join_outlines(outlines) if len(outlines) == len(parts) else None,
+        keypoints=join_keypoints(joints) if len(joints) == len(parts) else None,
         rotated_box=np.concatenate(rotated) if len(rotated) == len(parts) else None,
     )
 
 
-def join_outlines(parts: Sequence[Segmentations], rows: Sequence[IndexArray]) -> Segmentations:
-    """Join the outlines of several files in order; `rows` are the rows to take from each.
+def join_outlines(parts: Sequence[Segmentations]) -> Segmentations:
+    """Join the outlines of several files in order.
 
     Examples
     --------
     >>> from bboxqa.examples import example_file
     >>> from bboxqa import read
     >>> outlines = read(example_file("landscape")).annotations.segmentation
-    >>> len(join_outlines([outlines, outlines], [np.array([0]), np.array([0, 1])]))
+    >>> len(join_outlines([outlines.take(np.array([0])), outlines.take(np.array([0, 1]))]))
     3
     """
     # What precedes each part.
-    rings = [*accumulate((len(part.ring_offsets) - 1 for part in parts), initial=0)]
-    points = [*accumulate((len(part.xy) for part in parts), initial=0)]
-    letters = [*accumulate((len(part.counts) for part in parts), initial=0)]
+    points, rings, letters = (
+        [*accumulate(lengths, initial=0)][:-1]
+        for lengths in (
+            [len(part.xy) for part in parts],
+            [len(part.ring_offsets) - 1 for part in parts],
+            [len(part.counts) for part in parts],
+        )
+    )
     shifts = {"part_start": rings, "part_stop": rings}
     shifts |= {"counts_start": letters, "counts_stop": letters}
-
-    def column(name: str) -> NDArray[Any]:
-        columns = (getattr(part, name)[index] for part, index in zip(parts, rows, strict=True))
-        if name in shifts:
-            columns = (each + shift for each, shift in zip(columns, shifts[name], strict=False))
-        return np.concatenate(list(columns))
-
-    offsets = (p.ring_offsets[1:] + n for p, n in zip(parts, points, strict=False))
-    return Segmentations(
-        **{name: column(name) for name in OF_ANNOTATIONS},
-        xy=np.concatenate([part.xy for part in parts]),
-        ring_offsets=np.concatenate([np.zeros(1, np.int64), *offsets]),
-        counts=np.concatenate([part.counts for part in parts]),
-    )
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("kind", "size", "xy", "counts")
+    }
+    for name, shift in shifts.items():
+        pairs = zip(parts, shift, strict=True)
+        columns[name] = np.concatenate([getattr(part, name) + before for part, before in pairs])
+    offsets = (part.ring_offsets[1:] + n for part, n in zip(parts, points, strict=True))
+    return Segmentations(**columns, ring_offsets=np.concatenate([np.zeros(1, np.int64), *offsets]))
 
 
 _Limbs = tuple[tuple[int, int], ...]

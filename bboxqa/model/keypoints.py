@@ -114,29 +114,25 @@ def largest_moves(keypoints: Keypoints, left: IndexArray, right: IndexArray) -> 
     return found
 
 
-def join_keypoints(parts: Sequence[Keypoints], index: Sequence[IndexArray]) -> Keypoints:
-    """Join the key points of several files in order; `index` are the rows to take from each.
+def join_keypoints(parts: Sequence[Keypoints]) -> Keypoints:
+    """Join the key points of several files in order.
 
     Examples
     --------
     >>> one = Keypoints(
     ...     np.zeros((2, 2)), np.ones(2, np.uint8), np.array([0]), np.array([2]), np.array([9.0])
     ... )
-    >>> join_keypoints([one, one], [np.array([0]), np.array([0])]).stop.tolist()
+    >>> join_keypoints([one, one]).stop.tolist()
     [2, 4]
     """
-    before = list(accumulate((len(part.xy) for part in parts), initial=0))
-    taken = [
-        (part.start[rows_of] + shift, part.stop[rows_of] + shift, part.area[rows_of])
-        for part, rows_of, shift in zip(parts, index, before, strict=False)
-    ]
-    start, stop, area = (np.concatenate(column) for column in zip(*taken, strict=True))
+    before = [*accumulate((len(part.xy) for part in parts), initial=0)][:-1]
+    pairs = [*zip(parts, before, strict=True)]
     return Keypoints(
         xy=np.concatenate([part.xy for part in parts]),
         visibility=np.concatenate([part.visibility for part in parts]),
-        start=start,
-        stop=stop,
-        area=area,
+        start=np.concatenate([part.start + shift for part, shift in pairs]),
+        stop=np.concatenate([part.stop + shift for part, shift in pairs]),
+        area=np.concatenate([part.area for part in parts]),
     )
 
 

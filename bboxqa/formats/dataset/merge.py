@@ -13,7 +13,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, RowArrays
 from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import AnnotationFile, FileColumns, RotatedColumns
-from bboxqa.model.annotations import OF_ANNOTATIONS, Annotations, join_outlines, times_of
+from bboxqa.model.annotations import Annotations, join_outlines, times_of
 from bboxqa.model.keypoints import join_keypoints
 from bboxqa.model.table import joined_ids
 
@@ -79,59 +79,56 @@ class Rows(RowArrays, frozen=True, eq=False):
 def merge(files: Sequence[AnnotationFile], rows: Rows) -> Annotations:
     """Return the annotations of all files, ordered by image, annotator, box, category and id."""
     used = rows.by_file(len(files))
-    columns = [file.columns for file in files]
-    joined, place = columns[0], used[0]
+    columns = [
+        file.columns if len(place) == len(file.columns) else file.columns.take(place)
+        for file, place in zip(files, used, strict=True)
+    ]
+    joined = columns[0]
     if len(files) > 1:
-        names = ("id", "bbox", "iscrowd", *["score"] * (joined.score is not None))
-        parts = [*zip(columns, used, strict=True)]
+        names = ["id", "image_id", "category_id", "bbox", "iscrowd"]
+        names += ["score"] * (joined.score is not None)
         held: dict[str, Any] = {
-            name: np.concatenate([getattr(each, name)[taken] for each, taken in parts])
-            for name in names
+            name: np.concatenate([getattr(each, name) for each in columns]) for name in names
         }
-        outlines = [c.segmentation for c in columns if c.segmentation is not None]
-        joints = [c.keypoints for c in columns if c.keypoints is not None]
-        turned = [c.rotated.box[taken] for c, taken in parts if c.rotated is not None]
+        outlines = [each.segmentation for each in columns if each.segmentation is not None]
+        joints = [each.keypoints for each in columns if each.keypoints is not None]
+        turned = [(of.rotated.box, of.rotated.form) for of in columns if of.rotated is not None]
         joined = replace(
-            joined, **held,
-            segmentation=join_outlines(outlines, used) if outlines else None,
-            keypoints=join_keypoints(joints, used) if joints else None,
-            rotated=RotatedColumns(np.concatenate(turned), np.zeros(0, np.uint8))
+            joined, **held, text_ids=None,
+            segmentation=join_outlines(outlines) if outlines else None,
+            keypoints=join_keypoints(joints) if joints else None,
+            rotated=RotatedColumns(*map(np.concatenate, zip(*turned, strict=True)))
             if turned else None,
         )  # fmt: skip
-        place = np.arange(len(joined.id))
-    segmentation, keypoints, rotated = joined.segmentation, joined.keypoints, joined.rotated
-    order = _order(rows, joined, place)
-    rows, place = rows.take(order), place[order]
-    if segmentation is not None:
-        of_rows = {name: getattr(segmentation, name)[place] for name in OF_ANNOTATIONS}
-        segmentation = replace(segmentation, **of_rows)
+    order = _order(rows, joined)
+    rows, joined = rows.take(order), joined.take(order)
     own_id = None
     if any(file.shown_ids is not file.columns.id for file in files):
         shown = [file.shown_ids[each] for file, each in zip(files, used, strict=True)]
         own_id = joined_ids(shown)[order]
     return Annotations(
-        id=joined.id[place],
+        id=joined.id,
         image=rows.image,
         annotator=rows.annotator,
         category=rows.category,
-        bbox=joined.bbox.take(place, axis=0),
-        iscrowd=joined.iscrowd[place],
-        segmentation=segmentation,
+        bbox=joined.bbox,
+        iscrowd=joined.iscrowd,
+        segmentation=joined.segmentation,
         times=None if rows.seconds is None else times_of(rows.seconds, rows.annotator),
         own_id=own_id,
-        keypoints=None if keypoints is None else keypoints.take(place),
-        rotated_box=None if rotated is None else rotated.box[place],
+        keypoints=joined.keypoints,
+        rotated_box=None if joined.rotated is None else joined.rotated.box,
         track=rows.track,
-        score=None if joined.score is None else joined.score[place],
+        score=joined.score,
         place=None if joined.score is None else np.concatenate(used)[order],
     )
 
 
-def _order(of: Rows, columns: FileColumns, place: IndexArray) -> IndexArray:
-    """Return the order by image, annotator, box, category and id; `place` indexes the columns."""
+def _order(of: Rows, columns: FileColumns) -> IndexArray:
+    """Return the order by image, annotator, box, category and id."""
     # Box and category precede the id, so that renumbering does not change the result.
     group = of.image * np.float64(int(of.annotator.max(initial=0)) + 1) + of.annotator
-    x = columns.bbox[place, 0]
+    x = columns.bbox[:, 0]
     low, high = x.min(initial=0), x.max(initial=0)
     # One sort of these takes a fifth of the time of a sort by each. Few annotations of an annotator
     # have nearly equal x; only these are sorted by all keys.
@@ -140,10 +137,9 @@ def _order(of: Rows, columns: FileColumns, place: IndexArray) -> IndexArray:
     same = np.diff(keys[order]) == 0
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = np.sort(order[tied])
-    at = place[rows]
-    x, y, width, height = columns.bbox.take(at, axis=0).T
+    x, y, width, height = columns.bbox.take(rows, axis=0).T
     keys = (
-        columns.id[at], of.category[rows], height, width, y, x, of.annotator[rows], of.image[rows]
+        columns.id[rows], of.category[rows], height, width, y, x, of.annotator[rows], of.image[rows]
     )  # fmt: skip
     order[tied] = rows[np.lexsort(keys)]
     return order
