@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from gc import disable, enable, freeze, get_threshold, isenabled, set_threshold, unfreeze
 from itertools import chain, islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,24 +25,20 @@ ALLOCATED = 100_000
 hundred searches of a start alone, and a command leaves few cycles."""
 # Bytes that a byte of annotations takes once it is read and compared.
 _OF_BYTE = 2.5
+_MEMORY = Path("/proc/meminfo")
 # Options of glibc's `mallopt`: the free memory at the end that is kept, and the size of blocks that
 # are returned by themselves; and the most that it takes for the second.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _LARGEST = -1, -3, 1 << 25
 
 
-def free_memory() -> int | None:
-    """Return the bytes of memory that programs may still take; None where that is unknown."""
-    with suppress(OSError, ValueError, IndexError):
-        text = Path("/proc/meminfo").read_text("ascii")
-        return 1024 * int(text.split("MemAvailable:")[1].split()[0])
-    return None
-
-
 def check_free_memory(paths: Sequence[Path]) -> None:
     """Refuse files that need more than the free memory, before they are read, with OutputError."""
-    size = sum(each.stat().st_size for each in paths if each.is_file())
-    needed, free = int(_OF_BYTE * size), free_memory()
-    if free is not None and needed > free:
+    needed = int(_OF_BYTE * sum(each.stat().st_size for each in paths if each.is_file()))
+    free: float = inf
+    # Other systems do not say it there.
+    with suppress(OSError, ValueError, IndexError):
+        free = 1024 * int(_MEMORY.read_text("ascii").split("MemAvailable:")[1].split()[0])
+    if needed > free:
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         raise OutputError(
             f"{paths[0]}{more}: reading needs about {needed / 1e9:.1f} GB of memory, and "

@@ -144,16 +144,15 @@ def in_natural_order(names: Iterable[str]) -> list[str]:
     >>> in_natural_order(["person 10", "ann", "person 2", "person 1"])
     ['ann', 'person 1', 'person 2', 'person 10']
     """
-
-    def key(name: str) -> tuple[list[tuple[str, int, str]], str]:
+    keyed = []
+    for name in names:
         pieces = _DIGITS.split(name)
         # Without leading zeros, more digits mean a larger number.
         numbers = [digits.lstrip("0") for digits in (*pieces[1::2], "")]
         pairs = zip(pieces[::2], numbers, strict=True)
         # The name comes last, as 7 is not 007.
-        return [(text, len(number), number) for text, number in pairs], name
-
-    return sorted(names, key=key)
+        keyed.append(([(text, len(number), number) for text, number in pairs], name))
+    return [name for _, name in sorted(keyed)]
 
 
 def alike(names: Iterable[str]) -> Iterator[str]:

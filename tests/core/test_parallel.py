@@ -62,10 +62,12 @@ with one_blas_thread():
 
 def test_files_that_need_more_than_the_free_memory_are_refused(tmp_path, monkeypatch):
     file = tmp_path / "a.json"
-    file.write_bytes(b" " * 4000)
-    monkeypatch.setattr(machine, "free_memory", lambda: 10_000)
+    file.write_bytes(b" " * 4096)
+    free = tmp_path / "meminfo"
+    monkeypatch.setattr(machine, "_MEMORY", free)
+    free.write_text("MemTotal: 99 kB\nMemAvailable: 10 kB\n")
     machine.check_free_memory([file])
-    monkeypatch.setattr(machine, "free_memory", lambda: 9_999)
+    free.write_text("MemTotal: 99 kB\nMemAvailable: 9 kB\n")
     with pytest.raises(OutputError, match=r"a\.json: reading needs about 0\.0 GB of memory, and "):
         machine.check_free_memory([file])
 
