@@ -109,7 +109,7 @@ def audit_files(
         choices = completed(reading.choices, choices_of({"image_size": known or None}))
         predictions = reference.read_other(predictions, settings, replace(one, choices=choices))
     _check_one(labels)
-    notes, sources = list[str](), labels.sources
+    sources, n_predictions = labels.sources, None
     if predictions is None:
         drawn = both = of_images(labels, np.flatnonzero(labels.assigned.any(1)))
         found, place = places.geometric_suspects(both), np.arange(len(both.annotations))
@@ -117,15 +117,14 @@ def audit_files(
     else:
         of_model = _consensus if reference.several_drew(predictions) else _scored
         of_one, basis, votes = of_model(predictions)
-        drawn, both, notes = _joined(labels, of_one, settings)
+        drawn, both = _joined(labels, of_one, settings)
         crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
         found, place = places.suspects(both, crowds, votes), np.asarray(both.annotations.place)
-        sources = (*sources, *predictions.sources)
+        sources, n_predictions = (*sources, *predictions.sources), len(predictions.annotations)
     suspects, kinds, images = _tables(found, drawn, both, place)
     return AuditResult(
-        suspects=suspects, kinds=kinds, images=images, labels=drawn, basis=basis,
-        n_predictions=None if predictions is None else len(predictions.annotations),
-        settings=settings, sources=sources, notes=(*notes, *labels.headlines, *labels.notes),
+        suspects=suspects, kinds=kinds, images=images, labels=drawn, n_predictions=n_predictions,
+        basis=basis, settings=settings, sources=sources, notes=(*drawn.headlines, *drawn.notes),
     )  # fmt: skip
 
 
@@ -202,12 +201,11 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Annotations]:
     return replace(data, annotations=annotations, repeats=None), basis, by_object
 
 
-def _joined(
-    labels: Dataset, model: Dataset, settings: AgreeSettings
-) -> tuple[Dataset, Dataset, list[str]]:
-    """Return the labels in the images that both have, and both in one data set, with notes."""
+def _joined(labels: Dataset, model: Dataset, settings: AgreeSettings) -> tuple[Dataset, Dataset]:
+    """Return the labels in the images that both have, with notes, and both in one data set."""
     name = reference.file_names(model, "predictions")
-    model, notes = _named_alike(labels, reference.as_one(model, name), settings)
+    model = _named_alike(labels, reference.as_one(model, name), settings)
+    notes = [*model.notes]
     nothing = _nothing_in_common("image", labels.image_names, name, model.image_names)
     drawn, own = reference.in_common(labels, model, nothing)
     of, names = own.annotations, own.category_names
@@ -224,10 +222,10 @@ def _joined(
     if n := int(labels.assigned.any(1).sum()) - len(drawn.image_names):
         todo = "if nothing was found there: --missing-txt asked"
         notes.append(f"{count(n, 'image')} without predictions left out; {todo}")
-    place = np.arange(len(drawn.annotations))
+    drawn, place = replace(drawn, notes=(*notes, *drawn.notes)), np.arange(len(drawn.annotations))
     placed = replace(drawn.annotations, place=place, score=np.zeros(len(place)))
     team = reference.as_one(replace(drawn, annotations=placed), "labels")
-    return drawn, reference.joined_sides(team, own, name), notes
+    return drawn, reference.joined_sides(team, own, name)
 
 
 def _named(names: Sequence[str]) -> str:
@@ -238,9 +236,7 @@ def _nothing_in_common(what: str, own: Sequence[str], name: str, other: Sequence
     return f"no {what} in common: the labels have {_named(own)}, {name} has {_named(other)}"
 
 
-def _named_alike(
-    labels: Dataset, model: Dataset, settings: AgreeSettings
-) -> tuple[Dataset, list[str]]:
+def _named_alike(labels: Dataset, model: Dataset, settings: AgreeSettings) -> Dataset:
     """Return predictions with the names of images and classes that YOLO leaves to the labels."""
     own, other, notes = labels.image_names, model.image_names, list[str]()
     of = {join_name(name, "stem"): name for name in own}
@@ -263,7 +259,8 @@ def _named_alike(
     return replace(
         model, image_names=(*other, *lacking), image_size=np.pad(model.image_size, more),
         assigned=np.pad(model.assigned, more, constant_values=True), category_names=names,
-    ), notes  # fmt: skip
+        notes=tuple(notes),
+    )  # fmt: skip
 
 
 def _tables(
