@@ -5,7 +5,7 @@ import numpy as np
 from bboxqa.agreement.estimators import table_of
 from bboxqa.agreement.intervals import ratio_intervals
 from bboxqa.core.arrays import IndexArray, distinct_rows, find
-from bboxqa.diagnostics.object_cells import RatioSums, holm
+from bboxqa.diagnostics.object_cells import Amounts, RatioSums, holm
 from bboxqa.diagnostics.offsets import ALARM, MEASURES, SIZE_OF, UNITS, compared_pairs
 from bboxqa.geometry.boxes import corners
 from bboxqa.model.annotations import EDGES
@@ -36,20 +36,20 @@ def against_reference(found: ReferenceMatches) -> Table:
     beside = _authors(found, found.beside.left)
     same = of.category[found.matched.left] == of.category[found.matched.right]
     twice, who = distinct_rows(found.beside.right[found.is_twice], beside[0][found.is_twice])[0]
-    sums = RatioSums(found, len(names))
-    for name, *parts in (
-        ("precision", (row, where, 1, 0), (drawn, image, 0, 1)),
-        ("recall", (row, where, 1, 0), (asked, asked_image, 0, n_there)),
-        ("f1", (row, where, 2, 0), (drawn, image, 0, 1), (asked, asked_image, 0, n_there)),
-        ("class_share", (row, where, same, 1)),
-        ("mean_similarity", (row, where, found.matched.similarity, 1)),
-        ("miss_rate", (asked, asked_image, n_there, n_there), (*placed, -1, 0)),
-        ("extra_rate", (drawn, image, 1, 1), (*placed, -1, 0), (*beside, -1, 0)),
-        ("twice_rate", (*placed, 0, 1), (who, of.image[twice], 1, 0)),
-    ):
-        for part in parts:
-            sums.add(name, *part)
-    ratios = sums.ratios()
+    ratios = RatioSums(
+        found,
+        len(names),
+        {
+            "precision": [(row, where, 1, 0), (drawn, image, 0, 1)],
+            "recall": [(row, where, 1, 0), (asked, asked_image, 0, n_there)],
+            "f1": [(row, where, 2, 0), (drawn, image, 0, 1), (asked, asked_image, 0, n_there)],
+            "class_share": [(row, where, same, 1)],
+            "mean_similarity": [(row, where, found.matched.similarity, 1)],
+            "miss_rate": [(asked, asked_image, n_there, n_there), (*placed, -1, 0)],
+            "extra_rate": [(drawn, image, 1, 1), (*placed, -1, 0), (*beside, -1, 0)],
+            "twice_rate": [(*placed, 0, 1), (who, of.image[twice], 1, 0)],
+        },
+    ).ratios()
     return Table(
         {
             "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),
@@ -88,12 +88,12 @@ def reference_offsets(found: ReferenceMatches) -> Table:
     name, value = ("measure", "offset") if is_rotated else ("edge", "offset_px")
     size_of = SIZE_OF.tolist() if is_rotated else [0, 1, 0, 1]
     annotator, image = _authors(found, placed[:, 0])
-    sums = RatioSums(found, len(kinds) * len(names))
+    amounts: dict[str, list[Amounts]] = {"offset": [], "relative": []}
     for kind, side in enumerate(size_of):
         row = len(kinds) * annotator + kind
-        sums.add("offset", row, image, apart[:, kind])
-        sums.add("relative", row, image, apart[:, kind], size[:, side])
-    ratios = sums.ratios(null=0.0)
+        amounts["offset"].append((row, image, apart[:, kind], 1.0))
+        amounts["relative"].append((row, image, apart[:, kind], size[:, side]))
+    ratios = RatioSums(found, len(kinds) * len(names), amounts).ratios(null=0.0)
     offset, relative = ratios["offset"], ratios["relative"]
     is_angle = np.tile([kind == "angle" for kind in kinds], len(names))
     factor = np.where(is_angle, np.nan, 100.0)

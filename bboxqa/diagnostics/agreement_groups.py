@@ -220,9 +220,8 @@ def copies(matched: MatchedUnits) -> Table:
     identical = (n_equal == 4) & _alike(of, pairs)
     if of.keypoints is not None and matched.data.joint_sigmas:
         identical &= largest_moves(of.keypoints, pairs.left, pairs.right) <= ROUNDED_PX
-    figures = RatioSums(matched, n)
-    figures.add("identical", row, of.image[pairs.left], identical)
-    same, alike = figures.ratios()["identical"], sum_by(row, pairs.similarity, n)
+    figures = RatioSums(matched, n, {"": [(row, of.image[pairs.left], identical, 1.0)]})
+    same, alike = figures.ratios()[""], sum_by(row, pairs.similarity, n)
     n_different = np.maximum(np.bincount(row, ~identical, n), 1)
     equal_share = np.stack([sum_by(row, ~identical & side, n) / n_different for side in equal.T])
     expected = np.zeros(n)

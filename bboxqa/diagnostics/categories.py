@@ -263,12 +263,20 @@ def difficulty(matched: MatchedUnits) -> Table:
             of_units[:] = np.nan
     shown, row = compact(of.category.astype(np.int64), len(names))
     cells, pairs = object_cells(matched), pairs_of_units(matched)
-    sums, cell = RatioSums(matched, len(shown)), np.flatnonzero(cells.drawn)
+    cell = np.flatnonzero(cells.drawn)
     own, image, n_drew = row[cells.annotation[cell]], cells.image[cell], cells.n_others_drew[cell]
-    sums.add("found_share", own, image, n_drew, cells.n_others[cell])
-    sums.add("class_share", own, image, cells.n_same_category[cell], n_drew)
-    for side in (pairs.left, pairs.right):
-        sums.add("mean_similarity", row[side], of.image[side], pairs.similarity)
+    sums = RatioSums(
+        matched,
+        len(shown),
+        {
+            "found_share": [(own, image, n_drew, cells.n_others[cell])],
+            "class_share": [(own, image, cells.n_same_category[cell], n_drew)],
+            "mean_similarity": [
+                (row[side], of.image[side], pairs.similarity, 1.0)
+                for side in (pairs.left, pairs.right)
+            ],
+        },
+    )
     return Table(
         {
             "category": Categorical(shown.astype(np.int32), names),
@@ -371,9 +379,8 @@ def category_use(matched: MatchedUnits) -> Table:
     by_most, own = 2 * n_others > counts.size[data.unit[cell]] - 1, value == given
     kept = np.flatnonzero(np.isin(cell, cell[by_most]) & (own | by_most))
     (who, what), row, _ = distinct_rows(data.annotator[cell[kept]], value[kept])
-    sums = RatioSums(matched, len(who))
-    sums.add("use", row, data.group[data.unit[cell[kept]]], own[kept], by_most[kept])
-    ratios = sums.ratios(null=1.0)["use"]
+    used = [(row, data.group[data.unit[cell[kept]]], own[kept], by_most[kept])]
+    ratios = RatioSums(matched, len(who), {"use": used}).ratios(null=1.0)["use"]
     shown = np.arange(len(who) if len(distinct(value[kept])) > 1 else 0)
     return Table(
         {

@@ -402,12 +402,16 @@ def decomposition(matched: MatchedUnits) -> Table:
     has, image = found.has_counted[found.counted], image[found.counted]
     has = np.column_stack([~has.any(1), has])
     primary = (has * np.arange(len(_NAMES))).max(1, initial=0)
-    sums = RatioSums(matched, len(_NAMES))
     kind, place = np.nonzero(has.T)
-    for name, row, where in (("share", primary, image), ("share_any", kind, image[place])):
-        sums.add(name, row, where, 1.0, 0.0)
-        for each in range(len(_NAMES)):
-            sums.add(name, np.full(len(image), each), image, 0.0, 1.0)
+    everything = [(np.full(len(image), each), image, 0.0, 1.0) for each in range(len(_NAMES))]
+    sums = RatioSums(
+        matched,
+        len(_NAMES),
+        {
+            "share": [(primary, image, 1.0, 0.0), *everything],
+            "share_any": [(kind, image[place], 1.0, 0.0), *everything],
+        },
+    )
     # The gain of "all agree" is unknown.
     shares = sums.ratios()
     gain, bounds = (np.insert(each, 0, np.nan, axis=1) for each in _kind_gains(matched))

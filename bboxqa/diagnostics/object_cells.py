@@ -1,7 +1,6 @@
 """What each annotator gave each object, and sums over pairs of annotators."""
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -194,39 +193,32 @@ class Ratios(FrozenArrays, frozen=True, eq=False):
         return figure_columns(name, self.value, self.interval)
 
 
+Amounts = tuple[NDArray[Any], NDArray[Any], NDArray[Any] | float, NDArray[Any] | float]
+"""Ratios and images, (E,) each, and amounts of the numerator and denominator, (E,) or a number."""
+
+
 class RatioSums:
     """Sums in each image of the numerators and denominators of K ratios of each name."""
 
-    def __init__(self, matched: MatchedUnits | ReferenceMatches, n_ratios: int) -> None:
-        self._n_images, self._n_ratios = len(matched.data.image_names), n_ratios
-        self._draws = matched.bootstrap, matched.seed
-        self._parts: dict[str, list[tuple[NDArray[Any], ...]]] = {}
-
-    def add(
+    def __init__(
         self,
-        name: str,
-        row: NDArray[Any],
-        image: NDArray[Any],
-        numerator: NDArray[Any] | float,
-        denominator: NDArray[Any] | float = 1.0,
+        matched: MatchedUnits | ReferenceMatches,
+        n_ratios: int,
+        amounts: Mapping[str, Sequence[Amounts]],
     ) -> None:
-        """Add amounts to the ratio `row` of a name in an image; all are (E,) or a number."""
-        amounts = (
-            np.broadcast_to(each, row.shape).astype(np.float64) for each in (numerator, denominator)
-        )
-        self._parts.setdefault(name, []).append((row.astype(np.int64), image, *amounts))
-
-    @cached_property
-    def tables(self) -> tuple[Any, Any]:
-        """The numerators and denominators of one name after the other, sparse arrays."""
+        self._names, self._draws = [*amounts], (matched.bootstrap, matched.seed)
         parts = [
-            (row + place * self._n_ratios, image, above, below)
-            for place, each in enumerate(self._parts.values())
-            for row, image, above, below in each
+            (row + place * n_ratios, image, *(np.broadcast_to(each, row.shape) for each in both))
+            for place, of_name in enumerate(amounts.values())
+            for row, image, *both in of_name
         ]
         row, image, above, below = map(np.concatenate, zip(*parts, strict=True))
-        shape = len(self._parts) * self._n_ratios, self._n_images
-        return table_of(row, image, above, shape), table_of(row, image, below, shape)
+        shape = len(amounts) * n_ratios, len(matched.data.image_names)
+        # The numerators and denominators of one name after the other, dense or sparse arrays.
+        self.tables = (
+            table_of(row.astype(np.int64), image, above.astype(np.float64), shape),
+            table_of(row.astype(np.int64), image, below.astype(np.float64), shape),
+        )
 
     def columns(self) -> dict[str, Column]:
         """Return the ratios of each name and their intervals as columns of a table."""
@@ -244,9 +236,9 @@ class RatioSums:
         interval = ratio_intervals(*self.tables, *self._draws)
         numbers = (each.astype(np.int64) for each in totals)
         columns = [
-            np.split(each, len(self._parts)) for each in (value, interval, *numbers, p_value)
+            np.split(each, len(self._names)) for each in (value, interval, *numbers, p_value)
         ]
-        return {name: Ratios(*each) for name, *each in zip(self._parts, *columns, strict=True)}
+        return {name: Ratios(*each) for name, *each in zip(self._names, *columns, strict=True)}
 
 
 def drawn_figures(

@@ -273,17 +273,17 @@ def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[Inde
 
 def _f1(matched: MatchedUnits, cells: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
     """Return F1 of K rows with its interval; `row` is that of each image and annotator."""
-    work, sums = worked(matched), RatioSums(matched, n)
-    sums.add("f1", row, work.image[cells], work.matched[cells], work.drawn[cells])
-    return sums.columns()
+    work = worked(matched)
+    f1 = (row, work.image[cells], work.matched[cells], work.drawn[cells])
+    return RatioSums(matched, n, {"f1": [f1]}).columns()
 
 
 def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
     """Return the speeds of K rows; `row` is the row of each of the annotations `of`."""
     step = worked(matched).times.step[of]
     kept = np.flatnonzero(~np.isnan(step))
-    step, row, sums = step[kept], row[kept], RatioSums(matched, n)
-    sums.add("per_minute", row, matched.data.annotations.image[of[kept]], 60.0, step)
+    step, row, image = step[kept], row[kept], matched.data.annotations.image[of[kept]]
+    sums = RatioSums(matched, n, {"per_minute": [(row, image, 60.0, step)]})
     return {**sums.columns(), "median_seconds": medians(step, row, n)}
 
 

@@ -164,7 +164,7 @@ def joints(matched: MatchedUnits) -> Table:
     share = 100 * length / np.maximum(found.scale, 1e-12)
     equal = found.visibility[:, 0] == found.visibility[:, 1]
     # How often each visibility occurs, where annotations of an object weigh one pair each.
-    weight, sums = found.weight[found.pair], RatioSums(matched, n_joints)
+    weight = found.weight[found.pair]
     counts = np.stack(
         [
             sum_by(found.joint, weight * (found.visibility == value).sum(1), n_joints)
@@ -172,14 +172,18 @@ def joints(matched: MatchedUnits) -> Table:
         ]
     )
     agreeing = sum_by(found.joint, 2 * weight * equal, n_joints)
-    for name, above, below in (
-        ("same_visibility", equal, np.ones(len(equal))),
-        ("missing_share", some & ~found.both, some),
-        ("distance_px", length * found.placed, found.placed),
-        ("distance_percent", share * found.placed, found.placed),
-        ("swapped_share", found.is_swapped, found.has_side),
-    ):
-        sums.add(name, found.joint, found.image[found.pair], above, below)
+    joint, image = found.joint, found.image[found.pair]
+    sums = RatioSums(
+        matched,
+        n_joints,
+        {
+            "same_visibility": [(joint, image, equal, 1.0)],
+            "missing_share": [(joint, image, some & ~found.both, some)],
+            "distance_px": [(joint, image, length * found.placed, found.placed)],
+            "distance_percent": [(joint, image, share * found.placed, found.placed)],
+            "swapped_share": [(joint, image, found.is_swapped, found.has_side)],
+        },
+    )
     return Table(
         {
             **_joint_columns(matched.data),

@@ -24,6 +24,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics.agreement_groups import independent, moved_pairs
 from bboxqa.diagnostics.decomposition import Kind, disagreements
 from bboxqa.diagnostics.object_cells import (
+    Amounts,
     ObjectCells,
     RatioSums,
     alpha_has_meaning,
@@ -306,16 +307,19 @@ def error_cells(matched: MatchedUnits) -> dict[str, tuple[BoolArray, NDArray[Any
 @remembered
 def rate_sums(matched: MatchedUnits) -> RatioSums:
     """Return the sums of `RATES`, each of all annotators, one after the other."""
-    cells, sums = object_cells(matched), RatioSums(matched, len(matched.data.annotator_names))
-    (image, annotator, *f1), odd_boxes = image_f1(matched), parts(matched).odd_boxes
-    sums.add("f1", annotator, image, *f1)
+    image, annotator, same, drawn = image_f1(matched)
+    amounts: dict[str, list[Amounts]] = {"f1": [(annotator, image, same, drawn)]}
+    cells, odd_boxes = object_cells(matched), parts(matched).odd_boxes
     for name, (among, number, number_of) in error_cells(matched).items():
-        sums.add(name, cells.annotator[among], cells.image[among], number[among], number_of[among])
+        who, where = cells.annotator[among], cells.image[among]
+        amounts[name] = [(who, where, number[among], number_of[among])]
     of, pairs = matched.data.annotations, pairs_of_units(matched)
     pairs = pairs.take(~(odd_boxes[pairs.left] | odd_boxes[pairs.right]))
-    for side in (pairs.left, pairs.right):
-        sums.add("mean_similarity", of.annotator[side], of.image[side], pairs.similarity)
-    return sums
+    amounts["mean_similarity"] = [
+        (of.annotator[side], of.image[side], pairs.similarity, 1.0)
+        for side in (pairs.left, pairs.right)
+    ]
+    return RatioSums(matched, len(matched.data.annotator_names), amounts)
 
 
 def boxes_per_object(matched: MatchedUnits) -> Table:
@@ -334,15 +338,15 @@ def boxes_per_object(matched: MatchedUnits) -> Table:
     twice = np.flatnonzero(found.kind == Kind.TWICE)
     split, merge = np.flatnonzero(~drawn_parts.is_merge), np.flatnonzero(drawn_parts.is_merge)
     merged = np.append(drawn_parts.part[merge], drawn_parts.whole[merge])
-    sums = RatioSums(matched, len(names))
+    amounts: dict[str, list[Amounts]] = {}
     for name, of, who, among in (
         ("twice", found.root[found.object[twice]], found.annotator[twice], drawn),
         ("split", drawn_parts.whole[split], drawn_parts.annotator[split], drawn),
         ("merge", merged, np.tile(drawn_parts.annotator[merge], 2), expected),
     ):
         has = _cells(cells, of, who, len(names))[among]
-        sums.add(name, cells.annotator[among], cells.image[among], has)
-    ratios = sums.ratios()
+        amounts[name] = [(cells.annotator[among], cells.image[among], has, 1.0)]
+    ratios = RatioSums(matched, len(names), amounts).ratios()
     columns: dict[str, Column] = {
         "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),
         "n": ratios["twice"].n,

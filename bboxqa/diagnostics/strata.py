@@ -22,6 +22,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.diagnostics.decomposition import Kind, disagreements, drawn_sums
 from bboxqa.diagnostics.object_cells import (
+    Amounts,
     RatioSums,
     drawn_figures,
     n_images_of,
@@ -106,7 +107,7 @@ def _by_group(matched: MatchedUnits, title: str, names: Sequence[str], group: In
     category = matched.data.annotations.category
     named, same = objects.of[left], category[left] == category[right]
     placed = objects.of[pairs.left]
-    ratios = RatioSums(matched, n_groups)
+    amounts: dict[str, list[Amounts]] = {}
     for name, of, above, below in (
         ("f1", np.arange(len(objects.image)), *sums.of_object[1:]),
         ("class_share", named, same, np.ones(len(same))),
@@ -114,7 +115,7 @@ def _by_group(matched: MatchedUnits, title: str, names: Sequence[str], group: In
     ):
         kept = np.flatnonzero(place[of] >= 0)
         of_kept = of[kept]
-        ratios.add(name, place[of_kept], objects.image[of_kept], above[kept], below[kept])
+        amounts[name] = [(place[of_kept], objects.image[of_kept], above[kept], below[kept])]
     known, n_of = own >= 0, n.astype(np.float64)
     missed, badly_placed = (
         ratio(sum_by(own[known], has[known, kind], n_groups), n_of)
@@ -124,7 +125,7 @@ def _by_group(matched: MatchedUnits, title: str, names: Sequence[str], group: In
         {
             title: Categorical(occurs.astype(np.int32), tuple(names)),
             "n_objects": n,
-            **ratios.columns(),
+            **RatioSums(matched, n_groups, amounts).columns(),
             **_alphas(matched, place, n_groups),
             "missed_share": missed,
             "badly_placed_share": badly_placed,

@@ -85,7 +85,7 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
     named = above_others(f1.of_complement(), table["n_images"], differences["f1"])
     for place in named[table["n"][named] > 0][:1].tolist():
         name, without = table["annotator"][place], None
-        pairs, own = of.of_pairs(name, "f1"), f1.at(place)
+        pairs, own = of.of_pairs(name, "f1"), f1.value[place]
         others = of_others(pairs, own, _two_digits, "the others with each other")
         if vital.high[place] < 0:
             gain = -float(vital.value[place])
@@ -98,7 +98,9 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
         kind = "stranger" if is_far else "worst"
         cause = Kind.MISSED if is_far else None
         weight = float(of.share[place])
-        yield Finding(kind, (name,), f1.at(place), weight, {"others": others}, cause, gain=without)
+        yield Finding(
+            kind, (name,), f1.value[place], weight, {"others": others}, cause, gain=without
+        )
 
 
 def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
@@ -147,7 +149,7 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
                 if part == " of none":
                     continue
                 kind, values = f"{rate}{part}", values | more
-            size, who = found.at(place), (str(names[place]),)
+            size, who = found.value[place], (str(names[place]),)
             weight = float(size * of.share[place])
             told.append(Finding(kind, who, size, weight, values, cause, table=name))
         yield from largest(told)
@@ -234,12 +236,12 @@ def two_annotators(of: Diagnosed) -> Iterator[Finding]:
     if not found.low.max() >= LEAST_SHARE:
         return
     first, second = np.argsort(-found.value, kind="stable").tolist()
-    values = {"who": names[first], "other": names[second], "back": in_percent(found.at(second))}
+    values = {"who": names[first], "other": names[second], "back": in_percent(found.value[second])}
     kind, more = _of_some(of, "miss_rate", first)
     part = {" of some": f" ({_SOME})", " of empty": " (most in {images} left empty)"}.get(kind, "")
     values["part"] = part.format(**more)
     weight = float(found.value.mean())
-    yield Finding("missed", (*names,), found.at(first), weight, values)
+    yield Finding("missed", (*names,), found.value[first], weight, values)
 
 
 def copy_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -261,7 +263,7 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         first, second = (str(table[f"annotator_{number}"][place]) for number in (1, 2))
         values = {"who": joined(names_in_words((first, second)))}
         # Other figures depend on them.
-        size, both = found.at(place), (first, second)
+        size, both = found.value[place], (first, second)
         told.append(Finding("copies", both[:1], size, np.inf, values, table="copies", about=both))
     yield from largest(told)
 
@@ -275,7 +277,7 @@ def reference_worst(found: ReferenceAgreement) -> Iterator[Finding]:
         if len(table) > 2 or error.low.max() > error.high.min():
             values = {"reference": found.name, "others": f1.others(place, _two_digits)}
             who = (table["annotator"][place],)
-            yield Finding("worst of reference", who, f1.at(place), 1, values)
+            yield Finding("worst of reference", who, f1.value[place], 1, values)
 
 
 def reference_confusions(found: ReferenceAgreement) -> Iterator[Finding]:
@@ -288,7 +290,7 @@ def reference_confusions(found: ReferenceAgreement) -> Iterator[Finding]:
         who = confuser(matrix, both, "reference", found.annotators)
         values = {"first": both[0], "second": both[1], "n": n, "reference": found.name}
         values["above_all"] = above_all(who)
-        yield Finding("reference confusion", (*who,), share.at(place), n / n_matched, values)
+        yield Finding("reference confusion", (*who,), share.value[place], n / n_matched, values)
 
 
 def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
@@ -307,7 +309,7 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
             named = named[figures.value[named] >= LEAST_SHARE]
         told = []
         for place in named.tolist():
-            size, who = figures.at(place), (str(table["annotator"][place]),)
+            size, who = figures.value[place], (str(table["annotator"][place]),)
             # Of two, each is told alone.
             others = figures.others(place) if len(table) > 2 else ""
             values = {"others": others, "reference": found.name}
@@ -330,12 +332,12 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
             kind = Kind(KINDS.index(table["kind"][place]))
             about = _who_draws(of, kind) if kind in (Kind.TWICE, Kind.SPLIT) else drawn
             what = f"{KIND_WORDS[kind].format(about)}{_missed_most(of, kind)}{unknown}"
-            values = {"share": in_percent(share.at(place)), "what": what}
-            settled = of.instead("without that", gain.at(place))
+            values = {"share": in_percent(share.value[place]), "what": what}
+            settled = of.instead("without that", gain.value[place])
             if not settled:
                 continue
-            weight = share.at(place)
-            yield Finding("kind", (), gain.at(place), weight, values, kind, gain=settled)
+            weight = share.value[place]
+            yield Finding("kind", (), gain.value[place], weight, values, kind, gain=settled)
 
 
 def _missed_most(of: Diagnosed, kind: Kind) -> str:
@@ -392,11 +394,11 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             who = confuser(matrix, both, "others", of.table("annotators"), "n_most")
         merged = None
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
-            merged = of.instead("as one category", gain.at(place))
+            merged = of.instead("as one category", gain.value[place])
         if len(who) != 1:
             values = {"first": both[0], "second": both[1], "n": n}
             values["above_all"] = above_all(who) or unknown
-            size, weight = share.at(place), n / n_objects
+            size, weight = share.value[place], n / n_objects
             yield Finding("confusion", (*who,), size, weight, values, gain=merged)
             continue
         # How often the one annotator gives each category where the others give the other one.
@@ -563,11 +565,11 @@ def precision_findings(
     told = []
     for place in places[large[places]].tolist():
         name, weight = str(names[place]), float(difference.value[place] * of.share[place])
-        pairs, own = of.of_pairs(name, "mean_iou"), found.at(place)
+        pairs, own = of.of_pairs(name, "mean_iou"), found.value[place]
         others = of_others(pairs, own, _two_digits, "the others with each other")
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
         values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
-        size = found.at(place)
+        size = found.value[place]
         cause = Kind.BADLY_PLACED
         told.append(Finding("imprecise", (name,), size, weight, values, cause, table="annotators"))
     yield from largest(told)

@@ -63,10 +63,6 @@ class Bounds(NamedTuple):
         """Return 1 − the figures."""
         return Bounds(1 - self.value, 1 - self.high, 1 - self.low)
 
-    def at(self, place: int) -> float:
-        """Return one figure."""
-        return float(self.value[place])
-
     def others(self, place: int, *how: Any) -> str:
         """Return the figures of the others in words; see `of_others`."""
         return of_others(np.delete(self.value, place), self.value[place], *how)
