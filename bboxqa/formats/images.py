@@ -1,6 +1,7 @@
 """The images of formats with one label file per image: their pictures and their sizes."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from bboxqa.formats.heads import HEAD, WHAT, begins, kind_in, kind_of
 from bboxqa.formats.label_folders import (
     OF_MASKS,
     OF_PICTURES,
+    LabelFolders,
     by_place,
     ends_of,
     place_of,
@@ -93,7 +95,8 @@ _OF_LABELS = re.compile(rf"{OF_MASKS}|scribbles|.*visualization", re.IGNORECASE)
 _TOGETHER = 1 << 18
 LabelFile = tuple[Member, Record, str]
 _OF_TOOLS = (".json", ".xml")
-_BY_IMAGE = ("VOC", "LabelMe", "LabelMe XML", "CreateML")
+_READ = {"VOC": ".xml", "LabelMe": ".json"}
+_BY_IMAGE = (*_READ, "LabelMe XML", "CreateML")
 """The kinds of files with the annotations of one image each."""
 
 
@@ -114,10 +117,16 @@ class FileImages:
     ) -> None:
         self.files = by_place(labels)
         """The label files by the places of images."""
-        self.pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
+        pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
+        self.pictures = _paired(pictures, self.files)
         known = {each.name for each in (*labels, *apart)}
         tools = (e for e in others if e.name.lower().endswith(_OF_TOOLS) and e.name not in known)
-        self.left_out = [*apart, *(e for e in tools if _kind(e.head()) in _BY_IMAGE)]
+        kinds = [(each, _kind(each.head()) or "") for each in tools]
+        # What another format reads of the same folder is not left out.
+        read = {kind for kind in {kind for _, kind in kinds} & {*_READ}
+                if LabelFolders(_READ[kind], kind).is_one_source(SourcePath.at(path))}  # fmt: skip
+        left_out = {*_BY_IMAGE} - read
+        self.left_out = [*apart, *(each for each, kind in kinds if kind in left_out)]
         self.listed: dict[str, str] = {}
         """Image names in lists of images, by place."""
         self.lacking = "label file"
@@ -289,6 +298,19 @@ class FileImages:
         if places:
             some = f"{count(len(places), 'image')} without a {self.lacking}"
             self._into.notes.append(f"{some}: taken as {said}")
+
+
+def _paired(pictures: dict[str, Member], labels: Iterable[str]) -> dict[str, Member]:
+    """Return pictures by place; where no label has the place of one, by those of equal names.
+
+    Names that several pictures or several labels have are left as they are.
+    """
+    places = [*labels]
+    if not pictures.keys().isdisjoint(places):
+        return pictures
+    names = Counter(place.rpartition("/")[2] for place in (*pictures, *places))
+    of = {name: place for place in places if names[name := place.rpartition("/")[2]] == 2}
+    return {of.get(place.rpartition("/")[2], place): each for place, each in pictures.items()}
 
 
 def _kind(head: bytes) -> str | None:

@@ -18,7 +18,7 @@ from bboxqa.formats.source import SourcePath
 
 _Found = TypeVar("_Found")
 # Patterns without regard to case, which are compiled where there are folders.
-_OF_LABELS = r"labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?"
+_OF_LABELS = r"(?:yolo_?)?labels|labeltxt.*|annfiles|annotations?|xmls?|jsons?"
 OF_CONTENT = rf"{_OF_LABELS}|images|jpegimages|data|obj_.*_data"
 OF_PICTURES = re.compile(r"(?:jpeg)?images?|imgs?|frames?|pics?|pictures?|photos?", re.IGNORECASE)
 INSIDE = rf"(?i){OF_CONTENT}|{SPLIT}"

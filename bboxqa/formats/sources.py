@@ -223,12 +223,12 @@ def refuse_formats(path: Path, files: Sequence[SourcePath], choices: Choices) ->
         f"{name} ({one_line(each.relative_to(path).as_posix() if each != path else str(each))})"
         for name, each in first.items()
     )
-    lines = "\n".join(f"  --annotator {typed_paths([f'NAME={each}'])}" for each in files[:20])
-    raise NothingToCompareError(
-        [f"{path}: holds annotations in several formats: {shown}; expected one"],
-        f"To read one of them: {' or '.join(f'--from {name}' for name in first)}\n"
-        f"If people used different formats, name who made each (edit NAME):\n{lines}",
-    )
+    advice = [f"To read one of them: {' or '.join(f'--from {name}' for name in first)}"]
+    if len(files) > 1:
+        advice.append("If people used different formats, name who made each (edit NAME):")
+        advice += [f"  --annotator {typed_paths([f'NAME={each}'])}" for each in files[:20]]
+    problem = f"{path}: holds annotations in several formats: {shown}; expected one"
+    raise NothingToCompareError([problem], "\n".join(advice))
 
 
 def list_files(

@@ -44,6 +44,7 @@ FILES = [
     ("a.eaf", ELAN, "is ELAN's own file; expected COCO JSON"),
     ("empty.xml", "", "is empty"),
     ("a.zip", "", "is empty"),
+    ("a.txt", "\n", "is empty"),
     ("a.xml", "<annotation><filename>a.jpg</filename><source><sourceAnnotation>",
      "is XML of LabelMe's web tool; expected COCO JSON"),
     ("a.xml", "<x/>", "is XML of neither CVAT nor Pascal VOC; expected COCO JSON"),
@@ -117,13 +118,6 @@ def test_files_of_other_programs_are_named_in_a_folder(tmp_path):
     write(tmp_path, **{"label_2/a.txt": "Van 0.0 0 -1 0 5 1 8 8 -1 -1 -1 -1 -1 -1\n"})
     with pytest.raises(DatasetError, match=r"label_2/a\.txt: is labels of KITTI; expected "):
         list_files([tmp_path])
-
-
-def test_an_empty_label_file_is_no_broken_json(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("\n")
-    with pytest.raises(DatasetError, match=": is empty"):
-        list_files([path])
 
 
 def test_tasks_of_label_studio_in_lines_are_read_and_found_at_their_line(tmp_path):

@@ -170,14 +170,19 @@ def test_a_file_with_a_document_type_is_refused(tmp_path):
         alone(tmp_path)
 
 
-def test_an_image_may_have_pictures_of_two_kinds(tmp_path):
-    write(tmp_path, **{"Annotations/a.xml": xml(thing(1, 2, 3, 4)), "Annotations/a.json":
-                       '[{"image": "a.jpg", "annotations": [{"coordinates": {}}]}]'})  # fmt: skip
-    (tmp_path / "JPEGImages").mkdir()
+def test_an_image_may_have_pictures_of_two_kinds_in_a_folder_of_any_name(tmp_path):
+    tool = '[{"image": "a.jpg", "annotations": [{"coordinates": {}}]}]'
+    write(tmp_path, **{"Annotations/a.xml": xml(thing(1, 2, 3, 4)), "Annotations/a.json": tool,
+                       "YOLOLabels/a.txt": "0 .5 .5 .5 .5\n"})  # fmt: skip
+    (tmp_path / "JPEGIMG").mkdir()
     for suffix in ("jfif", "jpg"):
-        Image.new("L", (9, 9)).save(tmp_path / f"JPEGImages/a.{suffix}")
-    codes = [found(tmp_path, code) for code in ("T022", "T023", "T012")]
-    assert [*map(len, codes)] == [0, 0, 1]
+        Image.new("L", (9, 9)).save(tmp_path / f"JPEGIMG/a.{suffix}")
+    both = validate(tmp_path)
+    assert [each.kind for each in both.files] == ["YOLO labels", "Pascal VOC XML"]
+    assert {"T002", "T012", "T022", "T023"} & {*both.counts} == {"T012"}
+    with pytest.raises(DatasetError, match=r"several formats: yolo .*, voc") as raised:
+        alone(tmp_path)
+    assert "NAME=" not in str(raised.value)
 
 
 def test_pictures_of_which_no_label_has_a_name_are_not_its_images(tmp_path):
