@@ -128,11 +128,11 @@ def binary_alpha(
     return alpha
 
 
-def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
-    """Return alpha of each value against all others together, and its pairable frequency.
+def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray, IndexArray]:
+    """Return alpha of each value against all others together, and its pairable frequency, (K,).
 
-    Both are (K,) float64. Alpha is NaN if the value, or every other value, does not occur
-    ([1]_, ch. 12: the distinction of one value from the rest).
+    Alpha is NaN if the value, or every other value, does not occur ([1]_, ch. 12: the distinction
+    of one value from the rest). Also return in how many groups, such as images, each is pairable.
 
     References
     ----------
@@ -140,12 +140,8 @@ def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
            edition, SAGE, doi:10.4135/9781071878781.
     """
     marginal, diagonal = value_sums(data)
-    return binary_alpha(marginal, diagonal, float(marginal.sum())), marginal
-
-
-def images_per_value(data: Coincidences) -> IndexArray:
-    """Return the number of groups, such as images, in which each value is pairable, (K,) int64."""
-    return np.bincount(data.value[data.marginal > 0], minlength=data.n_values)
+    n_groups = np.bincount(data.value[data.marginal > 0], minlength=data.n_values)
+    return binary_alpha(marginal, diagonal, float(marginal.sum())), marginal, n_groups
 
 
 def alpha_per_pair(counts: PairCounts) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:

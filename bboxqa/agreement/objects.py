@@ -19,7 +19,6 @@ from bboxqa.agreement.estimators import (
 from bboxqa.agreement.nominal import (
     alpha_per_category,
     image_estimators,
-    images_per_value,
     mean_estimator,
     nominal_alpha,
     pooled_alpha,
@@ -210,8 +209,8 @@ def threshold_intervals(
         replicated = np.atleast_2d(drawn[index, kind])
         names = _FIGURES if kind == "objects" else (kind,)
         if kind == "categories":
-            of_values = alpha_per_category(sums.coincidences)[0][values]
-            made_of = images_per_value(sums.coincidences)[values]
+            alpha, _, n_images = alpha_per_category(sums.coincidences)
+            of_values, made_of = alpha[values], n_images[values]
         else:
             own = [figures[index][name] for name in names]
             of_values, made_of = (np.array(each) for each in zip(*own, strict=True))

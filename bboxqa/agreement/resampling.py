@@ -98,11 +98,10 @@ def shift_note(what: str, shift: float) -> str:
     )
 
 
-def few_images_note(n_images: int) -> Iterator[str]:
-    """Yield a note on intervals if there are few images."""
-    if n_images < FEW_CLUSTERS:
-        narrow = "are somewhat too narrow with so few" if n_images > 1 else "need several images"
-        yield f"{count(n_images, 'image')}: intervals {narrow}"
+def few_images_note(n_images: int) -> str:
+    """Return a note on intervals of fewer images than `FEW_CLUSTERS`."""
+    narrow = "are somewhat too narrow with so few" if n_images > 1 else "need several images"
+    return f"{count(n_images, 'image')}: intervals {narrow}"
 
 
 def quantiles(

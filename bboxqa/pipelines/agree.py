@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bboxqa.agreement.nominal import value_sums
 from bboxqa.agreement.object_counts import ObjectSums
 from bboxqa.agreement.objects import Intervals, ThresholdSums, has_meaning, threshold_intervals
-from bboxqa.agreement.resampling import few_images_note
+from bboxqa.agreement.resampling import FEW_CLUSTERS, few_images_note
 from bboxqa.core.arrays import IndexArray, Progress, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
@@ -306,8 +306,8 @@ def notes_of(
     for name, (noun, text) in _COUNTED.items():
         if counts.get(name):
             yield f"{count(counts[name], noun)} {text}"
-    if settings.bootstrap and is_shared.any():
-        yield from few_images_note(int(is_shared.sum()))
+    if settings.bootstrap and 0 < is_shared.sum() < FEW_CLUSTERS:
+        yield few_images_note(int(is_shared.sum()))
     if result.existence.chance >= _HIGH_CHANCE:
         yield (
             f"F1 by chance is {result.existence.chance:.2f}, since objects are in the same places "

@@ -15,13 +15,13 @@ from bboxqa.agreement.nominal import (
     alpha_per_category,
     alpha_per_group,
     image_estimators,
-    images_per_value,
     pooled_alpha,
     value_sums,
 )
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import ONE_CATEGORY, has_meaning, mean_of, values_without_meaning
 from bboxqa.agreement.resampling import (
+    FEW_CLUSTERS,
     covering_intervals,
     few_images_note,
     replicates_of_all,
@@ -239,8 +239,8 @@ def _agreement_notes(
             f"alpha is that of {n_people[0]} and of {n_people[1]} annotators, and may rise with "
             "their number alone: compare F1"
         )
-    if thresholds and settings.bootstrap:
-        yield from few_images_note(min(n_images))
+    if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
+        yield few_images_note(min(n_images))
     for part in thresholds:
         if part.pooled.interval_shift:
             what = f"the difference of alpha at {part.threshold_label}"
@@ -336,7 +336,7 @@ def _side(
     alpha, objects = np.where(inside, alpha, nan), np.where(inside, objects, 0.0)
     pooled, (marginal, _) = pooled_alpha(counted, one_group=len(drawn) == 1), value_sums(counted)
     status = pooled.status if isnan(pooled.value) else OK
-    per_category, _ = alpha_per_category(counted)
+    per_category, _, in_images = alpha_per_category(counted)
     if missing == "category":
         status = ONE_CATEGORY if status == OK and not has_meaning(marginal[:-1]) else status
         per_category[values_without_meaning(marginal)] = nan
@@ -345,7 +345,7 @@ def _side(
         "pooled": (np.array([value]), np.array([len(np.unique(counted.group))])),
         "mean": (np.array([mean_of(alpha)]), np.array([(~np.isnan(alpha)).sum()])),
         "f1": (ratio(*objects.sum(1)[:, None]), np.array([(objects[1] > 0).sum()])),
-        "categories": (per_category, images_per_value(counted)),
+        "categories": (per_category, in_images),
     }
     return _Side(counted, alpha, objects, status, figures)
 

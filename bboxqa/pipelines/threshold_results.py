@@ -110,7 +110,7 @@ def _category_table(of: MeasuredThreshold) -> Table:
     data, n_values = of.part.data, of.sums.coincidences.n_values
     # The categories, and then the missing value.
     interval = of.intervals.get("categories", np.full((n_values, 2), nan))[:, :2]
-    alpha, marginal = alpha_per_category(of.sums.coincidences)
+    alpha, marginal, _ = alpha_per_category(of.sums.coincidences)
     is_ignored = of.settings.missing == "ignore"
     alpha, status = _with_meaning(alpha, ~values_without_meaning(marginal) | is_ignored)
     interval = np.where(np.isnan(alpha)[:, None], np.nan, interval)

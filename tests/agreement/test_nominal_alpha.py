@@ -116,7 +116,7 @@ def test_alpha_of_each_group_is_that_of_the_group_alone(table, missing, seed):
 
 @given(tables(), modes)
 def test_alpha_of_a_category_is_that_of_the_table_of_yes_and_no(table, missing):
-    found, marginal = alpha_per_category(coincidences(from_table(*table, K), missing))
+    found, marginal, _ = alpha_per_category(coincidences(from_table(*table, K), missing))
     units = [unit for unit in brute.unit_values(*table, missing) if len(unit) > 1]
     for place, value in enumerate([*range(K), brute.MISSING]):
         same(found[place], brute.alpha([[said == value for said in unit] for unit in units]))

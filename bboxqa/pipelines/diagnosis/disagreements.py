@@ -577,8 +577,6 @@ def precision_findings(
 
 def joint_findings(of: Diagnosed) -> Iterator[Finding]:
     """Yield who exchanges or leaves out joints significantly more than the others."""
-    if "joints" not in of.available:
-        return
     people = of.table("joint_annotators")
     labels: list[str] = of.table("joints")["joint"].astype(str).tolist()
     shape = (-1, len(labels))

@@ -89,7 +89,8 @@ def story_of(of: Diagnosed) -> list[Line]:
             worst = [*disagreements.reference_worst(reference)]
         elif judged:
             worst = [*disagreements.worst_annotator(of, apart)]
-        found += [*_of_people(of, apart), *disagreements.joint_findings(of)]
+        joints = disagreements.joint_findings(of) if "joints" in of.available else ()
+        found += [*_of_people(of, apart), *joints]
     if reference is None:
         found += disagreements.confusion_findings(of, named=named and judged)
     elif named:

@@ -173,7 +173,7 @@ def test_shares_one_by_one(seed, n_annotators):
 def test_alphas_by_their_definition(missing):
     units = matched(random_data(4, n_annotators=4), missing=missing)
     counted = coincidences(units.reliability, missing)
-    expected, (per_category, _) = pooled_alpha(counted).expected, alpha_per_category(counted)
+    expected, per_category = pooled_alpha(counted).expected, alpha_per_category(counted)[0]
     values = defaultdict(list)
     data = units.reliability
     for unit, value, state in zip(data.unit, data.value, data.state, strict=True):
