@@ -3,7 +3,7 @@
 import os
 import re
 import unicodedata
-from pathlib import Path, PurePath
+from pathlib import Path
 
 IMAGE_SUFFIXES = frozenset({
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
@@ -39,8 +39,8 @@ def normalised_name(name: str) -> str:
     return unicodedata.normalize("NFC", name.replace("\\", "/")).casefold()
 
 
-def own_name(file: PurePath) -> str:
-    """Return the name of a file without its suffixes, which may name a person.
+def own_name(path: Path) -> str:
+    """Return the name of a folder, or of a file without its suffixes, which may name a person.
 
     Packed files have two suffixes. Other dots belong to the name. CVAT adds the time and format.
 
@@ -51,13 +51,9 @@ def own_name(file: PurePath) -> str:
     >>> own_name(Path("job_7_annotations_2025_06_20_15_12_20_cvat for images 1.1.zip"))
     'job_7'
     """
-    packed = _PACKED.search(file.name)
-    return _OF_CVAT.sub("", file.name[: packed.start()] if packed else file.stem)
-
-
-def person_in(path: Path) -> str:
-    """Return the name of a file or folder, which may name a person."""
-    return _OF_CVAT.sub("", path.name) if path.is_dir() else own_name(path)
+    packed = _PACKED.search(path.name)
+    name = path.name[: packed.start()] if packed else path.stem
+    return _OF_CVAT.sub("", path.name if path.is_dir() else name)
 
 
 def is_foreign(name: str) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 
 from bboxqa.core.arrays import AnyPath, Files
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, person_in
+from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, own_name
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
@@ -162,7 +162,7 @@ def names_of(people: Sequence[Path]) -> list[str]:
     >>> names_of([Path("a/ann.json"), Path("b/bob.json"), Path("b/bob.json")])
     ['ann', 'bob', 'bob']
     """
-    ends = {each: person_in(each) for each in people}
+    ends = {each: own_name(each) for each in people}
     distinct = [*ends]
     # Files of one name in several formats need their suffixes.
     if len({(each.parent, end) for each, end in ends.items()}) < len(distinct):
@@ -191,7 +191,7 @@ def people_in_paths(files: Sequence[Path]) -> set[str]:
     whole = [Path(abspath(each)) for each in files]  # noqa: PTH100 - links keep their names
     shared = commonpath([each.parent for each in whole]) if whole else ""
     parts = {part for each in whole for part in each.parent.relative_to(shared).parts}
-    parts |= {person_in(each) for each in whole}
+    parts |= {own_name(each) for each in whole}
     return {
         part
         for part in parts

@@ -4,11 +4,20 @@ from collections.abc import Iterator
 
 from bboxqa.core.json_values import json_bytes
 from bboxqa.formats.writing.content import Content, Options, Writer, Written
-from bboxqa.formats.writing.outlines import Record, area_of
+from bboxqa.formats.writing.outlines import area_of
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    annotations = [_annotation(each) for each in content.annotations]
+    annotations = []
+    for each in content.annotations:
+        whole = {"iscrowd": 0, "area": area_of(each), **each}
+        # Collinear points have neither box nor area.
+        if whole.pop("shape", "") and not whole["area"]:
+            del whole["area"], whole["bbox"]
+        points = whole.get("keypoints")
+        if points and "num_keypoints" not in whole:
+            whole["num_keypoints"] = sum(seen > 0 for seen in points[2::3])
+        annotations.append(whole)
     document = {
         **content.top,
         "images": content.images,
@@ -19,17 +28,6 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
         "annotations": annotations,
     }
     yield Written((), json_bytes(document))
-
-
-def _annotation(annotation: Record) -> Record:
-    """Return an annotation as in COCO; collinear points have neither box nor area."""
-    whole = {"iscrowd": 0, "area": area_of(annotation), **annotation}
-    if whole.pop("shape", "") and not whole["area"]:
-        del whole["area"], whole["bbox"]
-    points = whole.get("keypoints")
-    if points and "num_keypoints" not in whole:
-        whole["num_keypoints"] = sum(seen > 0 for seen in points[2::3])
-    return whole
 
 
 COCO_JSON = Writer(
