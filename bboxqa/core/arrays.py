@@ -59,7 +59,9 @@ class FrozenArrays(msgspec.Struct, frozen=True, eq=False):
 
 
 class RowArrays(FrozenArrays, frozen=True, eq=False):
-    """A record of N rows, in columns: arrays, or records of as many rows; None for no column.
+    """A record of N rows, in columns; None for no column.
+
+    A column is an array, a record of as many rows, or a dict of such records.
 
     Examples
     --------
@@ -87,6 +89,8 @@ class RowArrays(FrozenArrays, frozen=True, eq=False):
             column = None if name in self.shared else getattr(self, name)
             if isinstance(column, np.ndarray):
                 taken[name] = column.take(rows, axis=0)
+            elif isinstance(column, dict):
+                taken[name] = {key: each.take(rows) for key, each in column.items()}
             elif column is not None:
                 taken[name] = column.take(rows)
         return replace(self, **taken)

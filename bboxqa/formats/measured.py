@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, rows
 from bboxqa.core.errors import DatasetError
@@ -161,14 +160,8 @@ def measured(
     if n_left := len(columns) - len(kept):
         some = f"{count(n_left, 'annotation')} with key points and no box"
         notes.append(f"{some} not compared; --similarity keypoints compares key points")
-        found = taken(found, kept)
+        found = found.take(kept)
     return Measured(found, kept, tuple(notes))
-
-
-def taken(columns: FileColumns, kept: IndexArray) -> FileColumns:
-    """Return some of the annotations."""
-    authors = {key: each.take(kept) for key, each in columns.authors.items()}
-    return replace(columns.take(kept), authors=authors)
 
 
 def _authors(columns: Columns, key: str) -> Authors:

@@ -290,7 +290,7 @@ class RotatedColumns(RowArrays, frozen=True, eq=False):
 class FileColumns(RowArrays, frozen=True, eq=False):
     """The annotations of one file, in its order, with ids as in the file."""
 
-    shared = frozenset({"authors", "marks"})
+    shared = frozenset({"marks"})
     id: IndexArray
     image_id: IndexArray
     category_id: IndexArray

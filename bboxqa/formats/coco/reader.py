@@ -22,7 +22,7 @@ from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.document import BLANKS, BYTE_ORDER_MARK, UNUSABLE, RawDocument, Section
 from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
-from bboxqa.formats.measured import measured, more_rows, taken
+from bboxqa.formats.measured import measured, more_rows
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import (
     LISTS,
@@ -336,7 +336,7 @@ def _results_file(
         record["id"] = number
         if not record.get("bbox") and not np.isnan(box[0]):
             record["bbox"] = box
-    kept_columns = replace(taken(found.columns, kept), id=rows + 1, text_ids=None)
+    kept_columns = replace(found.columns.take(kept), id=rows + 1, text_ids=None)
     return AnnotationFile(
         replace(source, score=options.score),
         [Image(each, f"image {each}") for each in _ids(document, "image_id")],

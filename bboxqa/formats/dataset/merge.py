@@ -94,7 +94,7 @@ def merge(files: Sequence[AnnotationFile], rows: Rows) -> Annotations:
         joints = [each.keypoints for each in columns if each.keypoints is not None]
         turned = [(of.rotated.box, of.rotated.form) for of in columns if of.rotated is not None]
         joined = replace(
-            joined, **held, text_ids=None,
+            joined, **held, authors={}, text_ids=None,
             segmentation=join_outlines(outlines) if outlines else None,
             keypoints=join_keypoints(joints) if joints else None,
             rotated=RotatedColumns(*map(np.concatenate, zip(*turned, strict=True)))
