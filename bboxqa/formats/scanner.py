@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,7 +21,6 @@ from bboxqa.formats.heads import is_lines
 from bboxqa.formats.opening import MARKS
 from bboxqa.formats.raw_values import MARK_KEYS, MISSING
 from bboxqa.formats.records import ID_KEYS, LISTS, WHOLE, ReadSettings, image_type
-from bboxqa.formats.source import read_whole
 
 LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")
 """The beginning of a list at the top level."""
@@ -448,16 +446,8 @@ class Scanner:
 _FIRST = b' \t\r\n{["-0123456789ntf'
 
 
-def read_path(path: Path) -> RawDocument:
-    """Return the content of a file, even if it is broken.
-
-    Raises DatasetError if the file does not exist or cannot be opened.
-    """
-    return read_bytes(read_whole(path, "a COCO JSON file"), str(path))
-
-
 def read_bytes(text: bytes, name: str, settings: ReadSettings = WHOLE) -> RawDocument:
-    """Return the document in the content of a file, even if it is broken; see `read_path`."""
+    """Return the document in the content of a file, even if it is broken."""
     reading = RawDocument(name, text, len(text))
     mark, encoding = next((each for each in MARKS if text.startswith(each[0])), (b"", ""))
     # JSON begins with an ASCII character, so zero bytes show the width of characters.

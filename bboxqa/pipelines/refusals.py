@@ -219,7 +219,7 @@ def with_findings(
 
     `results` are predictions for the files of `source`.
     """
-    from bboxqa.formats.scanner import read_path
+    from bboxqa.formats.coco.reader import read_document
     from bboxqa.rules.document import RESULTS, Document, kind_of
 
     found: dict[Path, _Causes] = {}
@@ -227,10 +227,10 @@ def with_findings(
     are_points, truth, more = False, None, ""
     given = [] if results is None else [*map(Path, as_paths(source))]
     if results in error.files and len(given) == 1 and given[0].is_file():
-        truth, more = read_path(given[0]), f" --ground-truth {shlex.quote(str(given[0]))}"
+        truth, more = read_document(given[0]), f" --ground-truth {shlex.quote(str(given[0]))}"
     for path in dict.fromkeys(path for path in error.files if path is not None):
         is_list = path == results
-        read = read_path(path) if is_list else document_of(path, choices)
+        read = read_document(path) if is_list else document_of(path, choices)
         if read is None:
             continue
         document = Document(read, truth=truth if is_list else None)

@@ -14,12 +14,12 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.machine import check_free_memory
 from bboxqa.formats.choices import given
-from bboxqa.formats.coco.reader import COCO
+from bboxqa.formats.coco.reader import COCO, read_document
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.images import by_ends
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
-from bboxqa.formats.scanner import read_bytes, read_path
+from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import SourcePath, no_such_file
 from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.formats.unreadable import refuse_results
@@ -177,7 +177,7 @@ def _read_truth(ground_truth: AnyPath | None) -> RawDocument | None:
     """
     if ground_truth is None:
         return None
-    truth = read_path(Path(ground_truth))
+    truth = read_document(Path(ground_truth))
     lacking = [name for name in ("images", "categories") if name not in truth.sections]
     if lacking:
         raise DatasetError(
@@ -240,4 +240,4 @@ def fix_file(
     from bboxqa.rules.fixes import fix
 
     again = partial(_document, images, _read_truth(ground_truth), None, ())
-    return fix(again(read_path(file)), settings, unsafe=unsafe, again=again)
+    return fix(again(read_document(file)), settings, unsafe=unsafe, again=again)

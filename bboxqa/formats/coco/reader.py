@@ -26,6 +26,7 @@ from bboxqa.formats.measured import measured, more_rows
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import (
     LISTS,
+    WHOLE,
     AnnotationFile,
     Category,
     FileColumns,
@@ -88,7 +89,7 @@ def _opened(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = f"{path}: is a pipe or a device; expected a file"
         raise DatasetError([problem], "Write it to a file first.")
-    document = _document(path, options)
+    document = read_document(path, options)
     if not document.size:
         raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
     broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
@@ -215,7 +216,11 @@ def packed_json(path: Path) -> Member | None:
     return None if is_json and not found else only_file(path, found, "COCO JSON")
 
 
-def _document(path: Path, settings: ReadSettings) -> RawDocument:
+def read_document(path: Path, settings: ReadSettings = WHOLE) -> RawDocument:
+    """Return the content of COCO JSON, maybe in an archive, even if it is broken.
+
+    Raises DatasetError if the file does not exist or cannot be opened.
+    """
     packed = packed_json(path)
     if packed is None:
         text, name = read_whole(path, "a COCO JSON file"), str(path)
@@ -226,7 +231,7 @@ def _document(path: Path, settings: ReadSettings) -> RawDocument:
     return document
 
 
-COCO = Format("coco", (".json",), _recognises, read_file, _document)
+COCO = Format("coco", (".json",), _recognises, read_file, read_document)
 """COCO files with object annotations."""
 
 
