@@ -4,6 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from bboxqa.core.plugins import lookup
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import OF_KEYPOINTS
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -46,21 +47,16 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
 """Each function, or the module of this folder that has it under this name, loaded when used."""
 
 
-def names(
-    *,
-    with_times: bool = True,
-    with_keypoints: bool = True,
-    with_tracks: bool = True,
-    compared: str = "boxes",
-) -> tuple[str, ...]:
-    """Return the names of the diagnostics for the compared shapes and the read columns.
+def names(data: Dataset, compared: str) -> tuple[str, ...]:
+    """Return the names of the diagnostics for the compared shapes and the columns of the data.
 
     Annotators do not draw edges of rotated boxes and key points.
     """
+    drawn = data.annotations
     needs = (
-        (with_times, ("work", "work_sessions", "work_hours")),
-        (with_keypoints, OF_KEYPOINTS),
-        (with_tracks, ("tracks", "track_switches")),
+        (drawn.times is not None, ("work", "work_sessions", "work_hours")),
+        (drawn.keypoints is not None and bool(data.joint_sigmas), OF_KEYPOINTS),
+        (drawn.track is not None, ("tracks", "track_switches")),
         (compared not in ("rotated boxes", "keypoints"), ("offsets",)),
         (compared == "rotated boxes", ("rotated_offsets", "quarter_turns")),
     )

@@ -8,6 +8,7 @@ import pytest
 from support.cli import python, run, shell
 from support.datasets import annotation, csv_rows, document, document_of, two_annotators, write
 
+import bboxqa
 from bboxqa import diagnostics
 from bboxqa.cli.agree import TOOLS
 from bboxqa.formats.registry import writer_names
@@ -56,7 +57,7 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     assert names == {*documents, *(f"{name}.csv" for name in tables)}
     assert run("agree", export, "--out", tmp_path / "more", "--details").returncode == 0
     tables |= {"review_images", "sensitivity", "suggested_threshold"}
-    tables |= set(diagnostics.names(with_times=False, with_keypoints=False, with_tracks=False))
+    tables |= set(diagnostics.names(bboxqa.read(export), "boxes"))
     more = {path.name for path in (tmp_path / "more").iterdir()}
     assert more == {*documents, *(f"{name}.csv" for name in tables)}
     diagnosis = json.loads((out / "details.json").read_text())["diagnosis"]

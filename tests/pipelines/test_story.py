@@ -563,7 +563,7 @@ def data():
 def test_every_diagnostic_has_its_table(data):
     tables = bboxqa.agree(data, iou_threshold=0.3, bootstrap=0).diagnose().tables
     assert [*tables] == [
-        *names(with_times=False, with_keypoints=False, with_tracks=False),
+        *names(data, "boxes"),
         "sensitivity",
         "suggested_threshold",
         "review_images",

@@ -15,7 +15,6 @@ from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, medians, pairs_of_units
-from bboxqa.geometry.registry import similarity
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line
 from bboxqa.model.results import MeasuredAgreement
@@ -287,16 +286,10 @@ def diagnosed_units(
     """Return the units at the first threshold, and which diagnostics the data allow."""
     if crowded := too_crowded(images):
         raise DatasetError([crowded], "Look for repeated annotations with: bboxqa validate")
-    part, drawn = result.thresholds[0], images.data.annotations
+    part = result.thresholds[0]
     settings = replace(result.settings, iou_threshold=(part.iou_threshold,))
     matched = matched_units(images, settings, progress=progress)
-    available = diagnostics.names(
-        with_times=drawn.times is not None,
-        with_keypoints=drawn.keypoints is not None and bool(images.data.joint_sigmas),
-        with_tracks=drawn.track is not None,
-        compared=similarity(settings.similarity).needs,
-    )
-    return Diagnosed(part, matched, available)
+    return Diagnosed(part, matched, diagnostics.names(matched.data, matched.compared))
 
 
 def story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
