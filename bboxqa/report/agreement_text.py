@@ -6,7 +6,7 @@ from math import isnan
 import msgspec
 import numpy as np
 
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, first_few, names_in_words, one_line
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement, ReferenceAgreement, ThresholdResult
 from bboxqa.model.table import Table
@@ -146,7 +146,7 @@ def people(names: Sequence[str], attribution: str) -> str:
     by = f" named by {attribution}" if attribution else " not named in the file"
     if "per annotator" in attribution:
         by = f", {attribution.replace('per annotator', 'each')}"
-    return f"{count(len(names), 'annotator')}{by}: {first_few(names, _NAMES, one_line)}"
+    return f"{count(len(names), 'annotator')}{by}: {first_few(names_in_words(names), _NAMES)}"
 
 
 def _warnings(result: MeasuredAgreement, story: Story | None, *, is_chance: bool) -> Iterator[str]:

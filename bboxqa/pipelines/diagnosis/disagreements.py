@@ -14,6 +14,7 @@ from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import holm, medians, object_cells
 from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, MEASURES, in_halves
+from bboxqa.diagnostics.parts import drawn_objects
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
 from bboxqa.diagnostics.strata import (
     CATEGORY,
@@ -72,29 +73,36 @@ _UNKNOWN = ", unknown who is right"
 _SOME = "{what}: {inside} {where}, {outside} {elsewhere}"
 # So many tests make it unlikely that what all miss seems to depend on something by chance.
 _TESTS_OF_ALL = 50
+# The share of missed objects that one of three or more drew alone from which on that is told.
+_MOST_ALONE = 2 / 3
 # Smaller gains would be shown as 0.00.
 _LEAST_SHOWN_GAIN = 0.005
 _MOST_PAIRS = 2
 
 
 def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
-    """Yield who matches the others least, of three or more, with alpha without this annotator."""
+    """Yield who of three or more matches the others least, and who matches nobody.
+
+    Each comes with alpha without this annotator.
+    """
     table = of.table("annotators")
     f1, vital = bounds(table, "f1"), bounds(table, "vitality")
     # Annotators who drew nothing have a sentence of their own: `idle_annotators`.
     named = above_others(f1.of_complement(), table["n_images"], differences["f1"])
-    for place in named[table["n"][named] > 0][:1].tolist():
+    for rank, place in enumerate(named[table["n"][named] > 0].tolist()):
         name, without = table["annotator"][place], None
         pairs, own = of.of_pairs(name, "f1"), f1.value[place]
         others = of_others(pairs, own, _two_digits, "the others with each other")
         if vital.high[place] < 0:
             gain = -float(vital.value[place])
             # Alpha rises with the number of annotators at equal quality.
-            other = "; fewer annotators alone may lower it" if not isnan(of.part.alpha) else ""
-            without = of.instead(f"without {name}", gain, other)
+            other = "; fewer annotators lower it" if not isnan(of.part.alpha) else ""
+            without = of.instead(f"without {names_in_words([name])[0]}", gain, other)
         # Boxes that are only badly placed are not missed.
-        is_far = f1.value[place] < min(_STRANGE, np.nanmedian(pairs) / 2)
+        is_far = f1.value[place] < min(_STRANGE, np.nanmax(pairs) / 2)
         is_far &= table["miss_rate"][place] > _STRANGE_MISSES
+        if rank and not is_far:
+            continue
         kind = "stranger" if is_far else "worst"
         cause = Kind.MISSED if is_far else None
         weight = float(of.share[place])
@@ -219,7 +227,7 @@ def _in_words(found: Dependence, categories: Sequence[str]) -> dict[str, str]:
     """Return the words for the objects on which errors depend, and the rates of errors."""
     cut = f"{found.threshold:,.0f}"
     if found.covariate == CATEGORY:
-        cut = categories[int(found.threshold)]
+        cut = names_in_words([categories[int(found.threshold)]])[0]
     if found.covariate == "time":
         cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
     words = [text.format(cut) for text in SUBSETS[found.covariate][not found.below]]
@@ -232,7 +240,7 @@ def _in_words(found: Dependence, categories: Sequence[str]) -> dict[str, str]:
 def two_annotators(of: Diagnosed) -> Iterator[Finding]:
     """Yield what each of two annotators drew and the other did not."""
     table = of.table("annotators")
-    found, names = judged(table, bounds(table, "miss_rate")), table["annotator"]
+    found, names = judged(table, bounds(table, "miss_rate")), names_in_words(of.names)
     if not found.low.max() >= LEAST_SHARE:
         return
     first, second = np.argsort(-found.value, kind="stable").tolist()
@@ -240,8 +248,8 @@ def two_annotators(of: Diagnosed) -> Iterator[Finding]:
     kind, more = _of_some(of, "miss_rate", first)
     part = {" of some": f" ({_SOME})", " of empty": " (most in {images} left empty)"}.get(kind, "")
     values["part"] = part.format(**more)
-    weight = float(found.value.mean())
-    yield Finding("missed", (*names,), found.value[first], weight, values)
+    weight, kind = float(found.value.mean()), "missed of empty" if "images" in more else "missed"
+    yield Finding(kind, (*names,), found.value[first], weight, values, Kind.MISSED)
 
 
 def copy_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -350,15 +358,19 @@ def _missed_most(of: Diagnosed, kind: Kind) -> str:
     every = covariates(of.matched)
     values = {name: every[name][objects.counted] for name in ("size", "border", CATEGORY)}
     found = dependence(values, missed, _TESTS_OF_ALL)
-    if found is None:
-        return ""
-    return ", above all " + _SOME.format(**_in_words(found, of.matched.data.category_names))
+    drawn, missed_of = drawn_objects(of.matched), objects.counted[missed]
+    is_alone = (drawn.n_asked[missed_of] > 2) & (drawn.n_drawn[missed_of] == 1)
+    words = ", most by one alone" if is_alone.sum() > _MOST_ALONE * len(is_alone) else ""
+    if found is not None:
+        words += ", above all "
+        words += _SOME.format(**_in_words(found, of.matched.data.category_names))
+    return words
 
 
 def _who_draws(of: Diagnosed, kind: Kind) -> str:
     """Return who of two annotators draws objects twice or in parts; of more, that some do."""
     if len(of.names) > 2:
-        return "one annotator" if kind == Kind.TWICE else "some annotators"
+        return "some annotators"
     table = of.table("boxes_per_object")
     n = table["n_twice" if kind == Kind.TWICE else "n_split"]
     who = np.flatnonzero(n).tolist()
@@ -387,6 +399,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     unknown = _UNKNOWN if len(of.names) == 2 else ""
     for place in frequent[order][:_MOST_PAIRS].tolist():
         n, both = int(table["n"][place]), (table["first"][place], table["second"][place])
+        shown = dict(zip(both, names_in_words(both), strict=True))
         who: list[str] = []
         if named:
             # By what most others say, an annotator is not blamed for whom others contradict too.
@@ -396,7 +409,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         if gain.low[place] > 0 and gain.value[place] >= _LEAST_SHOWN_GAIN:
             merged = of.instead("as one category", gain.value[place])
         if len(who) != 1:
-            values = {"first": both[0], "second": both[1], "n": n}
+            values = {"first": shown[both[0]], "second": shown[both[1]], "n": n}
             values["above_all"] = above_all(who) or unknown
             size, weight = share.value[place], n / n_objects
             yield Finding("confusion", (*who,), size, weight, values, gain=merged)
@@ -408,7 +421,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             there = own & (matrix["others"] == first_name)
             n_called = int(matrix["n"][there & (matrix["category"] == second_name)].sum())
             rate = n_called / max(int(matrix["n"][there].sum()), 1)
-            cases.append((rate, n_called, first_name, second_name))
+            cases.append((rate, n_called, shown[first_name], shown[second_name]))
         (rate, _, *names), back = sorted(cases, reverse=True)
         values = {"first": names[0], "second": names[1], "back": ""}
         who_at = of.names.index(who[0])
@@ -521,6 +534,7 @@ def offset_findings(
     is not good, so that no offset is harmless.
     """
     names = [str(each) for each in annotators["annotator"]]
+    shown = names_in_words(names)
     asked = np.flatnonzero(annotators["n_images"] > 0).tolist()
     share = annotators["n"] / max(int(annotators["n"].max()), 1)
     found = []
@@ -538,8 +552,9 @@ def offset_findings(
         values = {"words": words, "other": reference or "the others", "cost": cost, "drawn": drawn}
         if not reference and (len(rest) < LEAST_OTHERS or len(group) > 1):
             kind = "either offset"
-            values |= {"draw": "draw" if len(group) > 1 else "draws", "other": joined(rest)}
-            values["who"] = joined(who)
+            values |= {"draw": "draw" if len(group) > 1 else "draws"}
+            values["who"] = joined([shown[place] for place in group])
+            values["other"] = joined([shown[place] for place in asked if place not in group])
         weight *= float(share[members].mean())
         cause, owner = None if reference else Kind.BADLY_PLACED, tuple(who) if len(who) == 1 else ()
         table = "rotated_offsets" if "measure" in offsets.columns else "offsets"

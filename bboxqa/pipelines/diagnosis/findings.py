@@ -220,6 +220,10 @@ _MOST_NAMED = 3
 # From so many others on, the range of most of them is told; of so few, that of all.
 _MANY, _FEW = 10, 3
 
+_MISSED = (
+    "{who} did not draw {share} of what {other} drew{part}, and {other} {back} of {who}'s, unknown "
+    "who is right"
+)
 # By kind: what is said. `who` are the annotators, `size` and `share` the figure as a number and in
 # percent; the other fields are values of the finding. The number of further ones comes last.
 TEMPLATES = {
@@ -243,10 +247,8 @@ TEMPLATES = {
     "twice_rate": "{who} draws {share} of their objects twice{others}",
     "split_rate": "{who} splits {share} of their objects into parts{others}",
     "merge_rate": "{who} draws two objects in one box: {share} of what most others drew{others}",
-    "missed": (
-        "{who} did not draw {share} of what {other} drew{part}, and {other} {back} of {who}'s, "
-        "unknown who is right"
-    ),
+    "missed": _MISSED,
+    "missed of empty": _MISSED,
     "copies": (
         "{who} copied boxes, it is unknown who from whom: {share} of those that both drew are "
         "identical, so agreement seems higher than it is"
@@ -340,6 +342,7 @@ _LEFT_EMPTY = "look{who} at the images left empty"
 _OWN_ADVICE = {
     "idle": _LEFT_EMPTY,
     "miss_rate of empty": _LEFT_EMPTY,
+    "missed of empty": _LEFT_EMPTY,
     "stranger": "look{who} at the images and the task",
     "swapped_share": "agree{who} on which side is left",
 }

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bboxqa import diagnostics
 from bboxqa.core.arrays import Progress, component_of_each, distinct, distinct_rows, sum_by
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, joined, one_line
+from bboxqa.core.text import count, joined, names_in_words, one_line
 from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
@@ -54,6 +54,7 @@ _LEAST_GAIN = 0.01
 _FOLLOWS = {
     ("calls", "confusion"): ("class_share", "class_share of some"),
     ("swapped_share", "missing_share"): ("imprecise",),
+    ("reference confusion",): ("reference class_share",),
 }
 # A higher F1 that is not above chance comes from objects in the same places of all images.
 _BY_CHANCE = 0.5
@@ -196,7 +197,8 @@ def _with_kinds(
     for kind in kinds:
         name = KINDS[kind.cause or 0]
         own = [each for each in found if each.cause == kind.cause and each.owner]
-        of_two = [each for each in found if each.kind == "missed" and kind.cause == Kind.MISSED]
+        is_missed = kind.cause == Kind.MISSED
+        of_two = [each for each in found if is_missed and each.kind.startswith("missed")]
         if of_two:
             found[found.index(of_two[0])] = replace(of_two[0], gain=kind.gain)
             continue
@@ -310,7 +312,7 @@ def story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
         of_kind = {(line.advice, line.annotators) for line in lines if line.cause == kind}
         ((text, who),) = of_kind if len(of_kind) == 1 else ((ADVICE[kind], ()),)
         examples = " with examples" if kind == KINDS[Kind.CLASS_CONFLICT] else ""
-        whom = f" with {who[0]}" if len(who) == 1 else examples
+        whom = f" with {names_in_words(who)[0]}" if len(who) == 1 else examples
         advice.append(text.format(who=whom, what=what))
     return {
         "threshold_label": of.part.threshold_label,
