@@ -60,8 +60,11 @@ def reason_of(error: BaseException) -> str:
 
 def turn_of(image: Any) -> Any:
     """Return the EXIF orientation of an image, 1 for upright."""
+    from PIL import Image
+
     try:
-        return image.getexif().get(ORIENTATION, 1)
+        # A PNG decodes all its pixels to look for EXIF behind them.
+        return Image.Image.getexif(image).get(ORIENTATION, 1)
     # Broken metadata does not make the image unreadable.
     except Exception:  # noqa: BLE001
         return 1
