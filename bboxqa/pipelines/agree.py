@@ -43,7 +43,7 @@ from bboxqa.pipelines.counting import (
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
 from bboxqa.pipelines.refusals import check_boxes
-from bboxqa.pipelines.threshold_results import measured_thresholds, result_of
+from bboxqa.pipelines.threshold_results import threshold_results
 
 
 def agree(
@@ -215,8 +215,7 @@ def agree_with(
     )
     if with_chance:
         chance = chance_existence(part, settings, progress=progress)
-    measured = measured_thresholds(part, settings, counted, chance, progress)
-    thresholds = tuple(map(result_of, measured))
+    thresholds = threshold_results(part, settings, counted, chance, progress)
     notes = list[str]()
     if data.unlisted is not None:
         thresholds, notes = with_all_asked(thresholds, data, data.unlisted, counted, settings)

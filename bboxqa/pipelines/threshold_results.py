@@ -232,14 +232,14 @@ def _unit_table(of: MeasuredThreshold, reliability: ReliabilityData) -> Table:
     )
 
 
-def measured_thresholds(
+def threshold_results(
     part: ImagePart,
     settings: AgreeSettings,
     counted: AgreementCounts,
     chance: ChanceCounts,
     progress: Progress | None = None,
-) -> list[MeasuredThreshold]:
-    """Return the sums of each threshold, and the intervals of their figures."""
+) -> tuple[ThresholdResult, ...]:
+    """Return the result at each threshold; the intervals of all come from the same draws."""
     left_empty = np.zeros(len(part.data.image_names), np.bool_)
     left_empty[part.empty] = True
     skipped, is_ignored = settings.empty_images == "skip", settings.missing == "ignore"
@@ -270,13 +270,14 @@ def measured_thresholds(
         intervals = threshold_intervals(
             sums, clusters, settings.bootstrap, settings.seed, on_progress
         )
-    found_of = []
+    results = []
     every = zip(settings.iou_threshold, counted.thresholds, sums, intervals, strict=True)
     for each in every:
         is_meant = has_meaning(value_sums(each[1].coincidences)[0][:-1], settings.missing)
         reason = "" if is_meant else ONE_CATEGORY
-        found_of.append(MeasuredThreshold(part, settings, *each, chance.reason, reason))
-    return found_of
+        of = MeasuredThreshold(part, settings, *each, chance.reason, reason)
+        results.append(_result_of(of))
+    return tuple(results)
 
 
 def measure_name(name: str) -> str:
@@ -284,7 +285,7 @@ def measure_name(name: str) -> str:
     return "IoU" if similarity(name).is_iou else "OKS" if name == "keypoints" else name
 
 
-def result_of(of: MeasuredThreshold) -> ThresholdResult:
+def _result_of(of: MeasuredThreshold) -> ThresholdResult:
     """Return the result of one threshold."""
     part, sums, reason, counts = of.part, of.sums, of.reason, of.counted
     reliability, n_units = reliability_of(part, counts.units, of.settings), len(counts.units)

@@ -16,7 +16,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import ImagePart, compared_images, count_sequentially, of_images
-from bboxqa.pipelines.threshold_results import measure_name, measured_thresholds, result_of
+from bboxqa.pipelines.threshold_results import measure_name, threshold_results
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """Thresholds from 0.05 to 0.95."""
@@ -67,8 +67,7 @@ def sensitivity(
     observed = np.stack([np.stack([each.alone, each.possible], axis=1) for each in sums])
     distance, row = _separation(observed, chance.sums, settings)
     rows = []
-    for measured in measured_thresholds(part, settings, counted, chance, progress):
-        each = result_of(measured)
+    for each in threshold_results(part, settings, counted, chance, progress):
         existence, classes = each.existence, each.class_agreement
         rows.append(
             {
