@@ -240,4 +240,4 @@ def test_pairs_that_a_third_box_joins_are_counted():
     assert (result.existence.f1, result.place.n_pairs) == (pytest.approx(2 / 3), 3)
     assert result.place.below_threshold == pytest.approx(1 / 3)
     text = "\n".join(text_lines(result))
-    assert "Warning: 33 % of the pairs counted as one object are below IoU 0.5" in text
+    assert "Warning: 33 % of the pairs behind class and place are below IoU 0.5" in text
