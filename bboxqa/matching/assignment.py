@@ -17,23 +17,6 @@ from bboxqa.core.arrays import (
     run_starts,
 )
 
-
-def swapped_components(component: IndexArray, rank: IndexArray, is_right: BoolArray) -> IndexArray:
-    """Return the components in which the least rank that only one side has is on the right.
-
-    `component`, `rank` and `is_right`, (K,), describe each node.
-    """
-    order = np.lexsort((is_right, rank, component))
-    new = (np.diff(component[order], prepend=-1) != 0) | (np.diff(rank[order], prepend=-1) != 0)
-    last = np.append(new[1:], True)
-    starts, stops = order[new], order[last]
-    # If a rank occurs on both sides, its first row is left and its last row is right.
-    single = starts[is_right[starts] == is_right[stops]]
-    first = single[run_starts(component[single])]
-    swapped: IndexArray = component[first[is_right[first]]]
-    return swapped
-
-
 # For components of at most this many pairs, trying all matchings is faster than a solver.
 _FEW = 6
 # A long chain settles one pair per round, so a solver gets the rest after this many rounds.
@@ -129,11 +112,18 @@ def _solve(
     left, right = np.split(ends, 2)
     weight, home = weight[pairs], component_of_each(len(nodes), left, right)
     component = home[left]
-    # The ranks of the ends of pairs, with sides swapped in some components.
+    # The ranks of the ends of pairs, with sides swapped in components in which the least rank that
+    # only one side has is on the right.
     rank = nodes if ranks is None else ranks(nodes)
     is_right = np.zeros(len(nodes), np.bool_)
     is_right[right] = True
-    swapped = find(swapped_components(home, rank, is_right), component) >= 0
+    order = np.lexsort((is_right, rank, home))
+    new = (np.diff(home[order], prepend=-1) != 0) | (np.diff(rank[order], prepend=-1) != 0)
+    starts, stops = order[new], order[np.append(new[1:], True)]
+    # If a rank occurs on both sides, its first row is left and its last row is right.
+    single = starts[is_right[starts] == is_right[stops]]
+    first = single[run_starts(home[single])]
+    swapped = find(home[first[is_right[first]]], component) >= 0
     left, right = rank[left], rank[right]
     if swapped.any():
         left, right = np.where(swapped, right, left), np.where(swapped, left, right)
@@ -151,7 +141,10 @@ def _solve(
         columns, column = np.unique(right[part], return_inverse=True)
         cells = len(rows) * len(columns)
         solver = _dense if cells <= _DENSE or cells <= _FULL * len(part) else _sparse
-        chosen.append(part[solver(row, column, weight[part], len(rows), len(columns))])
+        partner = np.full(len(rows), -1)
+        matched = solver(row, column, weight[part], len(rows), len(columns))
+        partner[matched[0]] = matched[1]
+        chosen.append(part[partner[row] == column])
     return pairs[np.concatenate(chosen)]
 
 
@@ -193,18 +186,17 @@ def _solver() -> Callable[..., tuple[IndexArray, IndexArray]]:
 
 def _dense(
     row: IndexArray, column: IndexArray, weight: IndexArray, n_rows: int, n_columns: int
-) -> IndexArray:
+) -> tuple[IndexArray, IndexArray]:
+    """Return the rows and columns that are matched, by a table."""
     table = np.zeros((n_rows, n_columns))
     table[row, column] = weight
-    rows, columns = _solver()(table, maximize=True)
-    partner = np.full(n_rows, -1)
-    partner[rows] = columns
-    return np.flatnonzero(partner[row] == column)
+    return _solver()(table, maximize=True)
 
 
 def _sparse(
     row: IndexArray, column: IndexArray, weight: IndexArray, n_rows: int, n_columns: int
-) -> IndexArray:
+) -> tuple[IndexArray, IndexArray]:
+    """Return the rows and columns that are matched, by a sparse graph."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
@@ -217,6 +209,4 @@ def _sparse(
         )
     )
     rows, columns = min_weight_full_bipartite_matching(table.tocsr(), maximize=True)
-    partner = np.full(n_rows, -1)
-    partner[rows] = columns
-    return np.flatnonzero(partner[row] == column)
+    return rows, columns
