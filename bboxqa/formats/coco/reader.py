@@ -80,7 +80,21 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     file = AnnotationFile(source, images, categories, found.columns, found.notes, lists=lists)
     if columns.segment_counts is not None:
         return _segments_file(file, columns, path)
-    return replace(file, sample=_sample(document))
+    # Annotations from evenly spread positions in the text; all if it has up to 500 kB.
+    section = document.sections.get("annotations", Section())
+    _, end = document.spans.get("annotations", (0, 0))
+    begins = section.offsets[:: max(1, len(section.offsets) // _PIECES)]
+    kept: list[Any] = []
+    for begin in begins:
+        cut = BETWEEN_RECORDS.search(document.text, begin + _SAMPLED // len(begins), end)
+        stop = end - 1 if cut is None else cut.start() + 1
+        # A piece that ends inside a record is left out of the sample.
+        with suppress(ValueError, TypeError, RecursionError):
+            records = _loaded(b"[%b]" % document.text[begin:stop])
+            kept += [each for each in records if "image_id" in each and "bbox" in each]
+    sample = ColumnsBuilder()
+    sample.add(kept)
+    return replace(file, sample=sample.done())
 
 
 def _opened(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
@@ -283,24 +297,6 @@ def _name_asked(
     for image in images if asked else ():
         if not (image.annotators or image.rater_list) and (given := asked.get(id_number(image.id))):
             image.annotators = sorted(given)
-
-
-def _sample(document: RawDocument) -> Columns:
-    """Return annotations from evenly spread positions in a text; all if it has up to 500 kB."""
-    section = document.sections.get("annotations", Section())
-    _, end = document.spans.get("annotations", (0, 0))
-    begins = section.offsets[:: max(1, len(section.offsets) // _PIECES)]
-    sample: list[Any] = []
-    for begin in begins:
-        cut = BETWEEN_RECORDS.search(document.text, begin + _SAMPLED // len(begins), end)
-        stop = end - 1 if cut is None else cut.start() + 1
-        # A piece that ends inside a record is left out of the sample.
-        with suppress(ValueError, TypeError, RecursionError):
-            records = _loaded(b"[%b]" % document.text[begin:stop])
-            sample += [each for each in records if "image_id" in each and "bbox" in each]
-    builder = ColumnsBuilder()
-    builder.add(sample)
-    return builder.done()
 
 
 def read_results(path: Path, options: ReadSettings) -> AnnotationFile:
