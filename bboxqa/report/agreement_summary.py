@@ -11,7 +11,7 @@ import msgspec
 from bboxqa.core.arrays import remembered
 from bboxqa.core.text import count, first_few, joined, names_in_words, one_line
 from bboxqa.model.diagnosis import ALL_AGREE, Diagnosis, Line
-from bboxqa.model.results import Figure, MeasuredAgreement, ThresholdResult
+from bboxqa.model.results import Figure, MeasuredAgreement, ReferenceAgreement, ThresholdResult
 from bboxqa.model.table import Table
 from bboxqa.report.numbers import (
     estimate_text,
@@ -54,7 +54,9 @@ def summary(result: MeasuredAgreement) -> Record:
         found["pairs"] = part.pairs.records()
         if part.repeats is not None:
             found["repeats"] = _named(part.repeats, "annotator", *_OF_REPEATS)
-        thresholds.append(found | reference_figures(part))
+        if part.reference is not None:
+            found["reference"] = reference_figures(part.reference)
+        thresholds.append(found)
     return {
         **{name: getattr(result, name) for name in _OF_RESULT},
         **{name: settings[name] for name in OF_SETTINGS},
@@ -64,10 +66,8 @@ def summary(result: MeasuredAgreement) -> Record:
     }
 
 
-def reference_figures(part: ThresholdResult) -> Record:
-    """Return the figures of annotators against a reference, if there is one."""
-    if (reference := part.reference) is None:
-        return {}
+def reference_figures(reference: ReferenceAgreement) -> Record:
+    """Return the figures of annotators against a reference."""
     rotated = ("measure", "unit", "systematic")
     people = [
         {"name": row["annotator"]}
@@ -75,8 +75,7 @@ def reference_figures(part: ThresholdResult) -> Record:
         | _offsets(reference.offsets, row["annotator"], rotated)
         for row in reference.annotators.records()
     ]
-    about = picked(reference, "name", *_ABOUT_REFERENCE)
-    return {"reference": {**about, "annotators": people}}
+    return {**picked(reference, "name", *_ABOUT_REFERENCE), "annotators": people}
 
 
 def figures_at(part: ThresholdResult) -> Record:

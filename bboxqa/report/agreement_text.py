@@ -93,7 +93,7 @@ def text_lines(
     records = [
         {
             **figures_at(part),
-            **reference_figures(part),
+            **({"reference": reference_figures(part.reference)} if part.reference else {}),
             "categories": (row for of in (part,) for row in of.categories.records()),
         }
         for part in result.thresholds
