@@ -1,7 +1,6 @@
 """Findings about annotators, objects and places: who errs, and which kinds of errors cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from math import isnan
 
 import numpy as np
@@ -16,13 +15,7 @@ from bboxqa.diagnostics.object_cells import holm, medians, object_cells
 from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, MEASURES, in_halves
 from bboxqa.diagnostics.parts import drawn_objects
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
-from bboxqa.diagnostics.strata import (
-    CATEGORY,
-    Dependence,
-    covariates,
-    dependence,
-    explained_extras,
-)
+from bboxqa.diagnostics.strata import CATEGORY, covariates, dependence, explained_extras
 from bboxqa.model.diagnosis import NO_BOX
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.table import Table
@@ -34,7 +27,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     LEAST_CONFUSED,
     LEAST_IMAGES,
     LEAST_SHARE,
-    SUBSETS,
+    OF_SOME,
     Bounds,
     Diagnosed,
     Finding,
@@ -50,6 +43,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     of_others,
     shape_word,
     two_digits,
+    words_of_some,
 )
 
 # The rates of each table with the kind of disagreement that they explain.
@@ -69,8 +63,6 @@ _FAR = 3.0
 _two_digits = "{:.2f}".format
 # The end of a sentence on what differs between two annotators.
 _UNKNOWN = ", unknown who is right"
-# The end of a sentence on the objects that are concerned most.
-_SOME = "{what}: {inside} {where}, {outside} {elsewhere}"
 # So many tests make it unlikely that what all miss seems to depend on something by chance.
 _TESTS_OF_ALL = 50
 # The share of missed objects that one of three or more drew alone from which on that is told.
@@ -103,12 +95,9 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
         is_far &= table["miss_rate"][place] > _STRANGE_MISSES
         if rank and not is_far:
             continue
-        kind = "stranger" if is_far else "worst"
-        cause = Kind.MISSED if is_far else None
-        weight = float(of.share[place])
-        yield Finding(
-            kind, (name,), f1.value[place], weight, {"others": others}, cause, gain=without
-        )
+        kind, cause = ("stranger", Kind.MISSED) if is_far else ("worst", None)
+        weight, values = float(of.share[place]), {"others": others}
+        yield Finding(kind, (name,), f1.value[place], weight, values, cause, gain=without)
 
 
 def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
@@ -207,7 +196,7 @@ def _of_some(
             return " of empty", {"images": count(n_empty, "image")}
     if found is None:
         return "", {}
-    more = _in_words(found, matched.data.category_names)
+    more = words_of_some(found, matched.data.category_names)
     if found.covariate in covariates(matched):
         # The others in the same objects.
         covariate = covariates(matched)[found.covariate][cells.object]
@@ -223,20 +212,6 @@ def _of_some(
     return " of some", more
 
 
-def _in_words(found: Dependence, categories: Sequence[str]) -> dict[str, str]:
-    """Return the words for the objects on which errors depend, and the rates of errors."""
-    cut = f"{found.threshold:,.0f}"
-    if found.covariate == CATEGORY:
-        cut = names_in_words([categories[int(found.threshold)]])[0]
-    if found.covariate == "time":
-        cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
-    words = [text.format(cut) for text in SUBSETS[found.covariate][not found.below]]
-    names = ("what", "where", "elsewhere", "inside", "outside")
-    rates = map(in_percent, (found.inside, found.outside))
-    words += ["none" if rate == "0 %" else rate for rate in rates]
-    return dict(zip(names, words, strict=True))
-
-
 def two_annotators(of: Diagnosed) -> Iterator[Finding]:
     """Yield what each of two annotators drew and the other did not."""
     table = of.table("annotators")
@@ -246,7 +221,9 @@ def two_annotators(of: Diagnosed) -> Iterator[Finding]:
     first, second = np.argsort(-found.value, kind="stable").tolist()
     values = {"who": names[first], "other": names[second], "back": in_percent(found.value[second])}
     kind, more = _of_some(of, "miss_rate", first)
-    part = {" of some": f" ({_SOME})", " of empty": " (most in {images} left empty)"}.get(kind, "")
+    part = {" of some": f" ({OF_SOME})", " of empty": " (most in {images} left empty)"}.get(
+        kind, ""
+    )
     values["part"] = part.format(**more)
     weight, kind = float(found.value.mean()), "missed of empty" if "images" in more else "missed"
     yield Finding(kind, (*names,), found.value[first], weight, values, Kind.MISSED)
@@ -362,8 +339,8 @@ def _missed_most(of: Diagnosed, kind: Kind) -> str:
     is_alone = (drawn.n_asked[missed_of] > 2) & (drawn.n_drawn[missed_of] == 1)
     words = ", most by one alone" if is_alone.sum() > _MOST_ALONE * len(is_alone) else ""
     if found is not None:
-        words += ", above all "
-        words += _SOME.format(**_in_words(found, of.matched.data.category_names))
+        some = words_of_some(found, of.matched.data.category_names)
+        words += f", above all {OF_SOME}".format(**some)
     return words
 
 
@@ -371,10 +348,8 @@ def _who_draws(of: Diagnosed, kind: Kind) -> str:
     """Return who of two annotators draws objects twice or in parts; of more, that some do."""
     if len(of.names) > 2:
         return "some annotators"
-    table = of.table("boxes_per_object")
-    n = table["n_twice" if kind == Kind.TWICE else "n_split"]
-    who = np.flatnonzero(n).tolist()
-    names = names_in_words(of.names)
+    n = of.table("boxes_per_object")["n_twice" if kind == Kind.TWICE else "n_split"]
+    who, names = np.flatnonzero(n).tolist(), names_in_words(of.names)
     return joined([names[each] + f" ({n[each]:,})" * (len(who) > 1) for each in who]) or "one"
 
 
@@ -424,12 +399,12 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             cases.append((rate, n_called, shown[first_name], shown[second_name]))
         (rate, _, *names), back = sorted(cases, reverse=True)
         values = {"first": names[0], "second": names[1], "back": ""}
-        who_at = of.names.index(who[0])
-        part, more = _of_some(of, "class_share", who_at, (int(first[place]), int(second[place])))
-        some = f", {_SOME}".format(**more) if part == " of some" else ""
         if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
             values["back"] = f", and {names[1]} {names[0]} in {in_percent(back[0])}"
-        values["back"] += some
+        codes = int(first[place]), int(second[place])
+        part, more = _of_some(of, "class_share", of.names.index(who[0]), codes)
+        if part == " of some":
+            values["back"] += f", {OF_SOME}".format(**more)
         yield Finding("calls", (*who,), rate, n / n_objects, values, Kind.CLASS_CONFLICT)
 
 

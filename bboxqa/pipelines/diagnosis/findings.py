@@ -1,6 +1,7 @@
 """Findings: figures that differ significantly, and the sentence for each kind of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from math import erfc, isnan, log, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from bboxqa.diagnostics.agreement_groups import independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import drawn_figures
 from bboxqa.diagnostics.rates import RATES, rate_sums
+from bboxqa.diagnostics.strata import CATEGORY, Dependence
 from bboxqa.model.diagnosis import Line
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
@@ -236,7 +238,7 @@ TEMPLATES = {
     "miss_rate of empty": (
         "{who} misses {share} of what most others drew, most in {images} left empty{others}"
     ),
-    "miss_rate of some": ("{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}"),
+    "miss_rate of some": "{who} misses {what}: {inside} {where}, {outside} {elsewhere}{others}",
     "extra_rate": "{who} drew objects that most others did not draw: {share} of {who}'s{others}",
     "class_share": "{who} names {share} of the objects otherwise than the others{others}",
     "class_share of some": (
@@ -438,7 +440,7 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
 
 # By covariate: the words for the objects below a threshold, and for those from it on: what they
 # are, where the errors are, and where fewer are.
-SUBSETS = {
+_SUBSETS = {
     "size": (
         ("small objects", "below {} px²", "above"),
         ("large objects", "from {} px² on", "below"),
@@ -458,6 +460,24 @@ SUBSETS = {
     "time": (("more at first", "before {}", "later"), ("more later on", "from {} on", "before")),
     "category": (("{}", "of them", "of other categories"),) * 2,
 }
+
+
+OF_SOME = "{what}: {inside} {where}, {outside} {elsewhere}"
+"""What is said of objects on which errors depend; see `words_of_some`."""
+
+
+def words_of_some(found: Dependence, categories: Sequence[str]) -> dict[str, str]:
+    """Return the words for the objects on which errors depend, and the rates of errors."""
+    cut = f"{found.threshold:,.0f}"
+    if found.covariate == CATEGORY:
+        cut = names_in_words([categories[int(found.threshold)]])[0]
+    if found.covariate == "time":
+        cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
+    words = [text.format(cut) for text in _SUBSETS[found.covariate][not found.below]]
+    names = ("what", "where", "elsewhere", "inside", "outside")
+    rates = map(in_percent, (found.inside, found.outside))
+    words += ["none" if rate == "0 %" else rate for rate in rates]
+    return dict(zip(names, words, strict=True))
 
 
 def largest(found: Iterable[Finding]) -> Iterator[Finding]:
