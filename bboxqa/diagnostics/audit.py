@@ -145,9 +145,9 @@ def suspects(both: Dataset, crowds: Annotations, votes: Annotations | None = Non
     s = score.clip(0)[prediction]
     named = (-score).clip(0)[prediction] if votes is not None else s
     same, alike = iou >= _SAME, of.category[label] == of.category[prediction]
-    pairs = CandidatePairs(label, prediction, s * iou)
-    partner = _matched(of, pairs, same & (s > 0))
-    near = _matched(of, pairs, (partner[label] < 0) & (partner[prediction] < 0) & (s > 0))
+    pairs = CandidatePairs(label, prediction, iou)
+    partner = _matched(of, pairs, s, same & (s > 0))
+    near = _matched(of, pairs, s, (partner[label] < 0) & (partner[prediction] < 0) & (s > 0))
     labels = np.flatnonzero(of.annotator == 0)
     has_partner, sure = partner[labels] >= 0, s[near[labels]] >= _SURE
     support = s * np.minimum(1, 2 * iou)
@@ -155,9 +155,8 @@ def suspects(both: Dataset, crowds: Annotations, votes: Annotations | None = Non
     usual = float(support[best].mean()) if len(labels) >= _FEW and votes is None else 1
     other, own = (_best(label, named, same & each, n)[labels] for each in (~alike, alike))
     drawn = np.where(has_partner, partner[labels], near[labels])
-    off = _off(of, CandidatePairs(label, prediction, iou), s, votes)
     unsupported = np.where(sure, 0, (1 - support[best]) * usual)
-    misplaced = np.where(has_partner | sure, off[drawn], 0)
+    misplaced = np.where(has_partner | sure, _off(of, pairs, s, votes)[drawn], 0)
     worst = _worst([
         Doubt(SPURIOUS, unsupported, np.where(best < 0, SPURIOUS, SUPPORTED), prediction[best],
               s[best], iou[best]),
@@ -168,10 +167,9 @@ def suspects(both: Dataset, crowds: Annotations, votes: Annotations | None = Non
     ])  # fmt: skip
     shown = np.where(worst.kind == PLACE, worst.prediction, labels)
     of_labels = _places(of, labels, worst, {"bbox": of.bbox[shown]})
-    nearest, is_open = np.zeros(n), partner < 0
-    np.maximum.at(nearest, prediction, iou)
+    nearest = iou[_best(prediction, iou, iou > 0, n)]
+    is_open = (partner < 0) & (nearest < _SAME)
     is_open[of_labels["prediction"][of_labels["kind"] == PLACE]] = False
-    is_open &= nearest < _SAME
     missing = _missing(of, crowds, partner >= 0, is_open, None if votes is None else nearest)
     return _ranked([missing, of_labels])
 
@@ -193,22 +191,24 @@ def _off(
     return badly
 
 
-def _matched(of: Annotations, pairs: CandidatePairs, admissible: BoolArray) -> IndexArray:
-    """Return the pair of each annotation if pairs are taken by falling weight, (N,), or -1."""
+def _matched(
+    of: Annotations, pairs: CandidatePairs, s: FloatArray, admissible: BoolArray
+) -> IndexArray:
+    """Return the pair of each annotation if pairs are taken by falling s times IoU, (N,), or -1."""
     found, kept = np.full(len(of), -1), np.flatnonzero(admissible)
     some = pairs.take(kept)
-    first = linked(of, some, 1 + (some.similarity * 2.0**40).astype(np.int64))
+    first = linked(of, some, 1 + (s[kept] * some.similarity * 2.0**40).astype(np.int64))
     taken = first[some.left] == first[some.right]
     found[some.left[taken]] = found[some.right[taken]] = kept[taken]
     return found
 
 
-def _best(label: IndexArray, value: FloatArray, admissible: BoolArray, n: int) -> IndexArray:
-    """Return the pair with the highest value of each label, (n,); -1 for none."""
+def _best(end: IndexArray, value: FloatArray, admissible: BoolArray, n: int) -> IndexArray:
+    """Return the pair with the highest value at each end, a label or prediction, (n,); or -1."""
     best, highest, pairs = np.full(n, -1), np.full(n, -np.inf), np.flatnonzero(admissible)[::-1]
-    np.maximum.at(highest, label[pairs], value[pairs])
-    pairs = pairs[value[pairs] == highest[label[pairs]]]
-    best[label[pairs]] = pairs
+    np.maximum.at(highest, end[pairs], value[pairs])
+    pairs = pairs[value[pairs] == highest[end[pairs]]]
+    best[end[pairs]] = pairs
     return best
 
 
