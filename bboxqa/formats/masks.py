@@ -60,11 +60,12 @@ _ROW = re.compile(r"\s*([^#:][^:]*?)\s*:\s*(\d{1,10}(?:\s*,\s*\d{1,3})*)\s*(?::.
 _NOTES = (("nameless", "image", "without a picture: named as the mask, without suffix"),)
 
 
-def values_in(data: bytes, pictures: Allowance, *, in_colours: bool = False) -> Values:
+def values_in(data: bytes, pictures: Allowance, *, in_colours: bool | None = False) -> Values:
     """Return the values of a mask in an image file.
 
     The size is checked, and counted in `pictures`, before the image is decoded. If `in_colours`,
-    values are colours, ``red << 16 | green << 8 | blue``; else those of a palette are its indices.
+    values are colours, ``red << 16 | green << 8 | blue``; else those of a palette are its indices,
+    and a file with colours for each pixel is refused, unless `in_colours` is None.
     Raises MaskProblemError if the file has no such values.
     """
     read = _of_tiff if RASTERS.get(data[:4]) == "GTiff" else _of_picture
@@ -77,7 +78,7 @@ def values_in(data: bytes, pictures: Allowance, *, in_colours: bool = False) -> 
     # Decoders raise any error for a broken file.
     except Exception as error:  # noqa: BLE001
         raise MaskProblemError(f"cannot be decoded: {reason_of(error)}") from None
-    if in_colours:
+    if in_colours or (in_colours is None and found.ndim == 3):
         colours = found if palette is None else palette[found]
         # One band at a time, as each takes four bytes a pixel.
         bands = (colours[..., place] if colours.ndim == 3 else colours for place in range(3))
@@ -87,7 +88,7 @@ def values_in(data: bytes, pictures: Allowance, *, in_colours: bool = False) -> 
         return packed
     if found.ndim == 3:
         raise MaskProblemError(
-            "has colours; expected one channel, or with --mask classes a labelmap.txt with a line "
+            "has colours; expected one channel, or for classes a labelmap.txt with a line "
             "NAME:RED,GREEN,BLUE for each"
         )
     return found
@@ -314,7 +315,9 @@ class _MaskRecords:
         into, name, where = self._into, member.name, Where(member.name, "")
         with into.refusing(name, where):
             is_rgb = self._are_colours
-            values = values_in(data, self._pictures, in_colours=is_rgb and not classes)
+            # CVAT draws objects, too, in colours, of which each is one object.
+            colours = None if _OBJECTS in member.folder and not self._is_one else is_rgb
+            values = values_in(data, self._pictures, in_colours=colours)
             runs = runs_in(values, partial(self._runs.take, n_characters=len(data)))
             is_bit = values.dtype == np.bool_
             if self._is_one and self._value is not None and not is_bit:

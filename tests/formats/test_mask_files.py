@@ -263,9 +263,9 @@ def test_classes_are_named_by_a_table(tmp_path, form):
         picture.putpalette(COLOURS.ravel().tolist())
     if form == "colours":
         picture = Image.fromarray(COLOURS[pixels])
-    (tmp_path / "SegmentationClass").mkdir()
-    picture.save(tmp_path / "SegmentationClass/a.png")
-    save(tmp_path / "SegmentationObject/a.png", pixels)
+    for each in ("SegmentationClass", "SegmentationObject"):
+        (tmp_path / each).mkdir()
+        picture.save(tmp_path / f"{each}/a.png")
     table = ("# label:value\nbackground:0\ncat:1\ndog:2\n" if form == "value" else
              "# label:color_rgb\nbackground:0,0,0::\ncat:128,0,0::\ndog:0,128,0::\n")  # fmt: skip
     (tmp_path / "labelmap.txt").write_text(table)
@@ -274,6 +274,7 @@ def test_classes_are_named_by_a_table(tmp_path, form):
     names = [data.category_names[each] for each in data.annotations.category]
     assert sorted(names) == ["cat", "cat", "dog"]
     assert sorted(masks_of(data).sum((1, 2)).tolist()) == [16, 16, 24]
+    assert sorted(masks_of(read(tmp_path, "instances")).sum((1, 2)).tolist()) == [24, 32]
     (tmp_path / "labelmap.txt").write_text(table.replace("dog", "#dog"))
     with reading(mask="classes"):
         assert validate(tmp_path).counts["T020"] == 1
