@@ -165,11 +165,13 @@ def test_tasks_with_several_images_have_each_by_itself(tmp_path):
     }  # fmt: skip
     assert {name for name, *_ in drawn(data)} == {"r.jpg", "l2.jpg"}
     assert data.notes == ()
-    # Pages of a list are images.
-    works = [work(who, box(who, 1, 9, 9, item_index=1)) for who in (1, 2)]
-    data = of_tasks(tmp_path, task(1, *works, data={"pages": ["1.png", "2.png"]}))
-    assert {name for name, *_ in drawn(data)} == {"2.png"}
-    assert set(asked(data)) == {"1.png", "2.png"}
+    # Pages of a list are images; those of a Repeater are objects, with a tag each.
+    for page, pages in (({"item_index": 1}, ["1.png", "2.png"]),
+                        ({"to_name": "page_1"}, [{"url": "1.png"}, {"url": "2.png"}])):  # fmt: skip
+        works = [work(who, box(who, 1, 9, 9, **page)) for who in (1, 2)]
+        data = of_tasks(tmp_path, task(1, *works, data={"pages": pages}))
+        assert {name for name, *_ in drawn(data)} == {"2.png"}
+        assert set(asked(data)) == {"1.png", "2.png"}
 
 
 def test_a_tag_that_shows_one_of_several_images_is_refused(tmp_path):

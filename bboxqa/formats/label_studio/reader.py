@@ -286,6 +286,9 @@ class _Records:
         key = tag if tag in task.images else next(iter(task.images))
         self._drawn.add(key)
         pages, page = task.images[key], result.get("item_index") or 0
+        if len(pages) > 1 and tag != key and "item_index" not in result:
+            # A Repeater gives each page a tag with its number, such as page_0.
+            page = int(tag[len(tag.rstrip("0123456789")) :][-6:] or 0)
         return pages[page] if type(page) is int and 0 <= page < len(pages) else None
 
     def _add_work(self, task: _Task, work: _Work) -> None:

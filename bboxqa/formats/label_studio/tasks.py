@@ -50,13 +50,24 @@ def images_of(data: dict[str, Any], said: str = "") -> Images:
     {'image': ['a.jpg'], 'pages': ['1.png', '2.png']}
     >>> images_of({"image": "day1_7"}), images_of({"image": "a.jpg", "image_quality": "good"})
     ({'image': ['day1_7']}, {'image': ['a.jpg']})
+    >>> images_of({"pages": [{"url": "1.png"}, {"url": "2.png"}]})
+    {'pages': ['1.png', '2.png']}
     """
     listed = {key: each if isinstance(each, list) else [each] for key, each in data.items()}
+    # The pages of a Repeater are objects, such as {"url": "1.png"}.
+    listed = {key: [_page(key, each) for each in values] for key, values in listed.items()}
     if listed.get(said):
         return {said: [str(each) for each in listed[said]]}
     ranks = {key: min((_rank(key, v) for v in values), default=0) for key, values in listed.items()}
     best = max(ranks.values(), default=0)
     return {key: listed[key] for key, rank in ranks.items() if rank == best > 0}
+
+
+def _page(key: str, value: object) -> object:
+    """Return the address in an object; anything else as it is."""
+    if not isinstance(value, dict):
+        return value
+    return max(value.values(), key=lambda each: _rank(key, each), default=None)
 
 
 def _rank(key: str, value: object) -> int:
