@@ -12,6 +12,7 @@ import numpy as np
 from bboxqa.core.arrays import (
     BoolArray,
     IndexArray,
+    compact,
     component_of_each,
     find,
     run_starts,
@@ -108,8 +109,10 @@ def _solve(
     ranks: Callable[[IndexArray], IndexArray] | None,
 ) -> IndexArray:
     """Return the chosen pairs among `pairs`, component by component."""
-    nodes, ends = np.unique(np.append(left[pairs], right[pairs]), return_inverse=True)
+    size = int(max(left.max(), right.max())) + 1
+    nodes, ends = compact(np.append(left[pairs], right[pairs]), size)
     left, right = np.split(ends, 2)
+    del ends
     weight, home = weight[pairs], component_of_each(len(nodes), left, right)
     component = home[left]
     # The ranks of the ends of pairs, with sides swapped in components in which the least rank that
