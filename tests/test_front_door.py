@@ -74,7 +74,7 @@ def test_several_thresholds_never_make_an_attribute_raise(result):
     assert result.story
     assert result.story == result.diagnose().story[: len(result.story)]
     story = bboxqa.agree(SIMULATED, bootstrap=40).story
-    assert story[-1].endswith("at least 200 are needed (--bootstrap 200)")
+    assert story[0] == "with --bootstrap 40 nobody is named: it takes 200 or more"
 
 
 def test_tables_are_frames_with_the_threshold(result, monkeypatch):

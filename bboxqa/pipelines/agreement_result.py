@@ -61,7 +61,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
         """Return sentences on who, what and where lowers agreement at the first threshold."""
         from bboxqa.pipelines.diagnosis.story import diagnosed_units, story_parts
 
-        of = diagnosed_units(self)
+        of = diagnosed_units(self.part, self, progress=self.progress)
         if self.progress is not None:
             self.progress("diagnosing", 0, 1)
         return Story(**story_parts(of, self))
@@ -133,7 +133,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
     def _diagnosis(self) -> Diagnosis:
         from bboxqa.pipelines.diagnosis.story import diagnosed
 
-        return diagnosed(self)
+        return diagnosed(self.part, self, progress=self.progress)
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from bboxqa import diagnostics
-from bboxqa.core.arrays import component_of_each, distinct, distinct_rows, sum_by
+from bboxqa.core.arrays import Progress, component_of_each, distinct, distinct_rows, sum_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, joined, names_in_words, one_line
 from bboxqa.diagnostics.agreement_groups import independent
@@ -17,8 +17,9 @@ from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, medians, pairs_of_units
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.rotated_boxes import ROUNDED_PX
-from bboxqa.pipelines.counting import too_crowded
+from bboxqa.pipelines.counting import ImagePart, too_crowded
 from bboxqa.pipelines.diagnosis import disagreements
 from bboxqa.pipelines.diagnosis.findings import (
     ADVICE,
@@ -34,9 +35,6 @@ from bboxqa.pipelines.diagnosis.findings import (
 )
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.report.agreement_summary import LEVELS, figures_at, weakest
-
-if TYPE_CHECKING:
-    from bboxqa.pipelines.agreement_result import AgreementResult
 
 _MOST = 9
 _MORE = "the tables of --details"
@@ -245,19 +243,21 @@ def _with_worst(found: Sequence[Finding], worst: Sequence[Finding]) -> list[Find
     return result
 
 
-def diagnosed(result: "AgreementResult") -> Diagnosis:
+def diagnosed(
+    images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None
+) -> Diagnosis:
     """Return the diagnosis of a result."""
     from bboxqa.pipelines.diagnosis.review import review_of, worst_images
     from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
 
-    of, progress = diagnosed_units(result), result.progress
+    of = diagnosed_units(images, result, progress=progress)
     for done, name in enumerate(of.available):
         if progress is not None:
             progress("diagnosing", done, len(of.available))
         of.table(name)
     queue = review_of(of.matched)
     found = sensitivity(
-        result.part,
+        images,
         result.settings,
         by_chance={each.iou_threshold: each.existence.chance for each in result.thresholds},
         progress=progress,
@@ -282,17 +282,19 @@ def diagnosed(result: "AgreementResult") -> Diagnosis:
     )
 
 
-def diagnosed_units(result: "AgreementResult") -> Diagnosed:
+def diagnosed_units(
+    images: ImagePart, result: MeasuredAgreement, *, progress: Progress | None
+) -> Diagnosed:
     """Return the units at the first threshold, and which diagnostics the data allow."""
-    if crowded := too_crowded(result.part):
+    if crowded := too_crowded(images):
         raise DatasetError([crowded], "Look for repeated annotations with: bboxqa validate")
     part = result.thresholds[0]
     settings = replace(result.settings, iou_threshold=(part.iou_threshold,))
-    matched = matched_units(result.part, settings, progress=result.progress)
+    matched = matched_units(images, settings, progress=progress)
     return Diagnosed(part, matched, diagnostics.names(matched.data, matched.compared))
 
 
-def story_parts(of: Diagnosed, result: "AgreementResult") -> dict[str, Any]:
+def story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
     """Return the fields of a story, with advice.
 
     It is on what decides the verdict, and on the kind of disagreement that costs most.
