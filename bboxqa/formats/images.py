@@ -1,7 +1,6 @@
 """The images of formats with one label file per image: their pictures and their sizes."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -95,6 +94,7 @@ _OF_LABELS = re.compile(rf"{OF_MASKS}|scribbles|.*visualization", re.IGNORECASE)
 _TOGETHER = 1 << 18
 LabelFile = tuple[Member, Record, str]
 _OF_TOOLS = (".json", ".xml")
+NO_PICTURE = "expected one picture with its path, such as images"
 _READ = {"VOC": ".xml", "LabelMe": ".json"}
 _BY_IMAGE = (*_READ, "LabelMe XML", "CreateML")
 """The kinds of files with the annotations of one image each."""
@@ -117,8 +117,8 @@ class FileImages:
     ) -> None:
         self.files = by_place(labels)
         """The label files by the places of images."""
-        pictures = spelled_as(by_place(pictures_of(path, others, self.files)), self.files)
-        self.pictures = _paired(pictures, self.files)
+        pictures = _once(pictures_of(path, others, self.files))
+        self.pictures = spelled_as(by_place(pictures), self.files)
         known = {each.name for each in (*labels, *apart)}
         tools = (e for e in others if e.name.lower().endswith(_OF_TOOLS) and e.name not in known)
         kinds = [(each, _kind(each.head()) or "") for each in tools]
@@ -219,7 +219,7 @@ class FileImages:
         """Return `add` of a label file, which has the name of a picture if there are any."""
         where = Where(member.name, 1)
         if self.pictures and place not in self.pictures:
-            self._into.defect("T022", "no picture has the name of this file", where)
+            self._into.defect("T022", f"{NO_PICTURE}/{one_line(place)}.jpg", where)
         return self.add(place, where)
 
     def batches(self) -> Iterator[list[LabelFile]]:
@@ -281,7 +281,7 @@ class FileImages:
         )
         if places and self.files and not self.listed and self._places.isdisjoint(self.pictures):
             some = count(len(self.pictures), "picture")
-            self._into.notes.append(f"{some} left out: no label file has the name of one")
+            self._into.notes.append(f"{some} left out: no label file has the path of one")
             return
         asked = self._choices.missing_txt
         for place in places:
@@ -300,17 +300,17 @@ class FileImages:
             self._into.notes.append(f"{some}: taken as {said}")
 
 
-def _paired(pictures: dict[str, Member], labels: Iterable[str]) -> dict[str, Member]:
-    """Return pictures by place; where no label has the place of one, by those of equal names.
+def _once(pictures: Sequence[Member]) -> list[Member]:
+    """Return pictures, and one of those that are alike but for the suffix, as a.jpg and a.png.
 
-    Names that several pictures or several labels have are left as they are.
+    All are kept where their sizes differ, as nothing says which of them was annotated.
     """
-    places = [*labels]
-    if not pictures.keys().isdisjoint(places):
-        return pictures
-    names = Counter(place.rpartition("/")[2] for place in (*pictures, *places))
-    of = {name: place for place in places if names[name := place.rpartition("/")[2]] == 2}
-    return {of.get(place.rpartition("/")[2], place): each for place, each in pictures.items()}
+    of, found = dict[str, list[Member]](), list[Member]()
+    for each in pictures:
+        of.setdefault(without_suffix(each.inner), []).append(each)
+    for same in of.values():
+        found += same[:1] if len({*map(size_of_picture, same[1:] and same)}) < 2 else same
+    return found
 
 
 def _kind(head: bytes) -> str | None:

@@ -207,13 +207,12 @@ def path_below(name: str) -> str:
 
 
 def by_place(members: Sequence[Member]) -> dict[str, Member]:
-    """Return files by the places of their images, or by full paths if folders share a place."""
-    paths = [(place_of(member.inner), without_suffix(member.inner)) for member in members]
-    # a.jpg and a.png of one folder are one image, kept twice.
-    known = Counter(place for place, _ in set(paths))
+    """Return files by the places of their images, or by full paths if places are not unique."""
+    places = [place_of(member.inner) for member in members]
+    known = Counter(places)
     return {
-        place if known[place] == 1 else path: member
-        for (place, path), member in zip(paths, members, strict=True)
+        place if known[place] == 1 else without_suffix(member.inner): member
+        for place, member in zip(places, members, strict=True)
     }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.images import FileImages
+from bboxqa.formats.images import NO_PICTURE, FileImages
 from bboxqa.formats.label_folders import path_below
 from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of
@@ -96,7 +96,7 @@ def _add_file(
     size = sides, Where(member.name, element.line)
     image, picture = images.add_named(place, member, name if last else "", where, size)
     if picture is None and images.pictures:
-        into.defect("T022", "no picture has the name of this file", Where(member.name, 1))
+        into.defect("T022", f"{NO_PICTURE}/{one_line(place)}.jpg", Where(member.name, 1))
     for number, each in enumerate(root.all("object"), start=1):
         at = Where(member.name, each.line)
         with into.refusing(f"object {number}", at):

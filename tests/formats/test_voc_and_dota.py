@@ -170,16 +170,17 @@ def test_a_file_with_a_document_type_is_refused(tmp_path):
         alone(tmp_path)
 
 
-def test_an_image_may_have_pictures_of_two_kinds_in_a_folder_of_any_name(tmp_path):
+def test_an_image_may_have_pictures_of_two_kinds_of_one_size(tmp_path):
     tool = '[{"image": "a.jpg", "annotations": [{"coordinates": {}}]}]'
     write(tmp_path, **{"Annotations/a.xml": xml(thing(1, 2, 3, 4)), "Annotations/a.json": tool,
                        "YOLOLabels/a.txt": "0 .5 .5 .5 .5\n"})  # fmt: skip
-    (tmp_path / "JPEGIMG").mkdir()
-    for suffix in ("jfif", "jpg"):
-        Image.new("L", (9, 9)).save(tmp_path / f"JPEGIMG/a.{suffix}")
-    both = validate(tmp_path)
-    assert [each.kind for each in both.files] == ["YOLO labels", "Pascal VOC XML"]
-    assert {"T002", "T012", "T022", "T023"} & {*both.counts} == {"T012"}
+    (tmp_path / "JPEGImages").mkdir()
+    for size, counted in ((9, {"T012"}), (8, {"T002", "T012", "T022"})):
+        Image.new("L", (size, 9)).save(tmp_path / "JPEGImages/a.jfif")
+        Image.new("L", (9, 9)).save(tmp_path / "JPEGImages/a.jpg")
+        both = validate(tmp_path)
+        assert [each.kind for each in both.files] == ["YOLO labels", "Pascal VOC XML"]
+        assert {"T002", "T012", "T022", "T023"} & {*both.counts} == counted
     with pytest.raises(DatasetError, match=r"several formats: yolo .*, voc") as raised:
         alone(tmp_path)
     assert "NAME=" not in str(raised.value)
@@ -187,13 +188,13 @@ def test_an_image_may_have_pictures_of_two_kinds_in_a_folder_of_any_name(tmp_pat
 
 def test_pictures_of_which_no_label_has_a_name_are_not_its_images(tmp_path):
     write(tmp_path, **{"a.xml": xml(thing(10, 20, 30, 40))})
-    (tmp_path / "images").mkdir()
-    for name in "pq":
-        Image.new("L", (9, 9)).save(tmp_path / f"images/{name}.png")
+    for name in ("p.png", "thumbs/a.jpg"):
+        (tmp_path / f"images/{name}").parent.mkdir(parents=True)
+        Image.new("L", (9, 9)).save(tmp_path / f"images/{name}")
     with reading(missing_txt="asked"):
         data = alone(tmp_path)
     assert data.image_names == ("a.jpg",)
-    assert "2 pictures left out: no label file has the name of one" in data.notes
+    assert "2 pictures left out: no label file has the path of one" in data.notes
     assert (len(found(tmp_path, "T022")), found(tmp_path, "T023")) == (1, [])
 
 
