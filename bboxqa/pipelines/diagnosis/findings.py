@@ -148,9 +148,10 @@ def confuser(
     who, n_annotators = cells.codes("annotator"), len(annotators)
     is_confused = cells["category"] != cells[other]
     n_confused = sum_by(who, cells[column] * is_confused, n_annotators)
-    # Where the others are no majority because of one of them, the rest still agree in pairs.
+    n = sum_by(who, cells[column], n_annotators)
+    # Where one of three exchanges both always, the others have no majority: their pairs count.
     agreeing = sum_by(who, cells["n"] * ~is_confused, n_annotators) / max(n_annotators - 1, 1)
-    n = np.maximum(sum_by(who, cells[column], n_annotators), n_confused + agreeing)
+    n = np.where(n > 0, n, agreeing)
     if np.count_nonzero(n) < 3:
         return []
     z, share = NormalDist().inv_cdf((1 + _LEVEL) / 2), ratio(n_confused, n)
