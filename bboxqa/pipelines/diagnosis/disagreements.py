@@ -315,7 +315,7 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
-            about = _who_draws(of, kind) if kind in (Kind.TWICE, Kind.SPLIT) else drawn
+            about = _who_repeats(of) if kind == Kind.TWICE else drawn
             what = f"{KIND_WORDS[kind].format(about)}{_missed_most(of, kind)}{unknown}"
             values = {"share": in_percent(share.value[place]), "what": what}
             settled = of.instead("without that", gain.value[place])
@@ -344,11 +344,11 @@ def _missed_most(of: Diagnosed, kind: Kind) -> str:
     return words
 
 
-def _who_draws(of: Diagnosed, kind: Kind) -> str:
-    """Return who of two annotators draws objects twice or in parts; of more, that some do."""
+def _who_repeats(of: Diagnosed) -> str:
+    """Return who of two annotators draws objects twice; of more, that some do."""
     if len(of.names) > 2:
         return "some annotators"
-    n = of.table("boxes_per_object")["n_twice" if kind == Kind.TWICE else "n_split"]
+    n = of.table("boxes_per_object")["n_twice"]
     who, names = np.flatnonzero(n).tolist(), names_in_words(of.names)
     return joined([names[each] + f" ({n[each]:,})" * (len(who) > 1) for each in who]) or "one"
 

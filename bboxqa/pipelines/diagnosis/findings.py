@@ -313,7 +313,7 @@ KIND_WORDS = {
     Kind.MISSED: "were not drawn by everyone",
     Kind.CLASS_CONFLICT: "have different categories",
     Kind.BADLY_PLACED: "have {} too far apart to match",
-    Kind.SPLIT: "are drawn in parts by {}",
+    Kind.SPLIT: "are drawn in parts by some, or together with another object",
     Kind.TWICE: "are drawn twice by {}",
 }
 
