@@ -56,7 +56,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
 
     \b
       bboxqa convert export.json out.json --to label-studio
-      bboxqa convert ann.json bob.json all.json --to coco
+      bboxqa convert ann.json bob.json all.json --to coco --attribution files
 
     FILE is what `bboxqa agree` reads. Who drew what, and who was asked about which image, are kept.
     What the format cannot hold is listed, and refused without --lossy. A review queue

@@ -423,7 +423,7 @@ def test_equal_names_of_images_of_nobody_are_converted_only_as_the_user_says(tmp
     with pytest.raises(DatasetError, match=r"both have an image '0\.jpg'") as error:
         convert(paths, tmp_path / "merged.json", to="coco")
     assert re.findall(r"--\w+ \w+", error.value.advice) == [
-        "--join name", "--join none", "--attribution files"
+        "--attribution files", "--join name", "--join none"
     ]  # fmt: skip
     for n, (choice, n_images, people) in enumerate(
         (({"join": "name"}, 4, ()), ({"join": "none"}, 8, ()), ({"attribution": "files"}, 4, "ab"))

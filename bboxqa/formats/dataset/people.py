@@ -313,9 +313,9 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
         problem = f"{first} and {second}: both have an image {image!r}"
         raise DatasetError(
             [f"{problem}, and nobody is named in the files"],
-            "If it is one image: --join name\n"
-            "If these are different images, keep them apart as FILE/IMAGE: --join none\n"
-            "If each file is by another person: --attribution files",
+            "If each file is by another person: --attribution files\n"
+            "If each holds a part of the labels of one image: --join name\n"
+            "If these are different images, keep them apart as FILE/IMAGE: --join none",
         )
 
 
