@@ -274,6 +274,8 @@ def _check_options(paths: tuple[Path, ...], given: Any) -> None:
          f"--{of_page} is for --report, which is missing"),
         (given.pseudonyms and is_fixing,
          f"--{'fix' if given.fix else 'diff'} shows the file with names; leave out --pseudonyms"),
+        (given.fix and is_text and given.output and given.output.suffix == ".json",
+         "--out is the report; the fixed copy is NAME.fixed.json: leave out --out"),
         (given.fix and given.diff, "--diff writes nothing; give either --fix or --diff"),
         (given.baseline and given.write_baseline, "give either --baseline or --write-baseline"),
         (given.fix and not given.in_place and (given.baseline or given.write_baseline),
