@@ -100,8 +100,10 @@ def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iter
 
 
 def title(result: AuditResult) -> str:
-    """Return how many places are worth a look, of how many."""
+    """Return how many places are worth a look, of how many, or how many of these are kept."""
     worth, n = (int(result.kinds[name].sum()) for name in ("n_worth_a_look", "n"))
+    if len(result.suspects) < worth:
+        return f"Look at the first {len(result.suspects):,} of {count(worth, 'place')}"
     return f"Look at {worth:,} of {count(n, 'place')}"
 
 

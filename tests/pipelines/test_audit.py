@@ -384,7 +384,7 @@ def test_command(files, tmp_path):
     found = run("audit", labels, "--predictions", model, "--out", out, "--top", "3")
     assert found.returncode == 0
     assert found.stdout.splitlines()[1:8] == [
-        "Look at 5 of 6 places (score 0.5 or more), by the scores of a model",
+        "Look at the first 3 of 5 places (score 0.5 or more), by the scores of a model",
         " kind      look  of",
         " missing      1   1  an object without a label",
         " spurious     1   2  a label without an object",
