@@ -57,8 +57,8 @@ def report(
 
     path = run / ("report" if split else "report.html") if out is None else out
     target = PageTarget(path, images, split, top)
-    console.refuse_inputs([path], [*run.glob("*.json"), *run.glob("*.csv")], images)
     if out is not None or not folder_problem(run):
+        console.refuse_inputs([path], [*run.glob("*.json"), *run.glob("*.csv")], images)
         target.check(force=force)
     with console.tracking() as progress:
         notes = write_saved(run, target, progress)
