@@ -263,8 +263,8 @@ class Independence(FrozenArrays, frozen=True, eq=False):
         percent = "less than 0.01 %" if self.p_value < 1e-4 else f"{100 * self.p_value:.3g} %"
         return (
             "If the two features were independent, a table at least as far from the expected one "
-            f"would come about in {percent} of samples. That is the risk of being "
-            "wrong when one takes so large a difference for an association "
+            f"would come about in {percent} of samples. That is the risk of taking "
+            "so large a difference for an association where there is none "
             f"(p = {self.p_value:.3g}). The association is {self.cramers_v:.3f} strong on a scale "
             f"from 0 to 1 (Cramér's V{between}). {NOT_AGREEMENT}"
         )
