@@ -131,6 +131,8 @@ class Chart(msgspec.Struct, frozen=True, eq=False):
     grid: Literal["", "x", "y"] = ""
     frame: Literal["", "x", "xy"] = "x"
     """Axes that are drawn, with their numbers."""
+    least_step: float = 0.0
+    """The smallest step between these numbers: 1 for counts."""
 
 
 def nothing(title: str) -> Chart:
@@ -291,6 +293,7 @@ def _axes(found: Layout) -> Iterator[str]:
         low, high = sorted(chart.x if is_x else chart.y)
         step = 10.0 ** floor(log10((high - low) / 6))
         step *= next(each for each in (1, 2, 5, 10, 20) if (high - low) / (each * step) <= 6 + 1e-9)
+        step = max(step, chart.least_step)
         places = range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)
         # All with as many decimals.
         digits = max(-floor(log10(step) + 1e-9), 0)

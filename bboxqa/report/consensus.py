@@ -95,7 +95,7 @@ def kept_by_quorum(result: ConsensusResult) -> tuple[Chart, Data]:
     marks += [Dot(*point, SERIES[0]) for point in points]
     marks += [Path([(quorum, 0), (quorum, top)], DIM) for quorum in quorums]
     chart = Chart(
-        title, marks, (0.7, len(kept) + 0.3), (0.0, top), 180, frame="xy", grid="y",
+        title, marks, (0.7, len(kept) + 0.3), (0.0, top), 180, frame="xy", grid="y", least_step=1,
         legend=[f"vertical line: the quorum, {joined([*map(str, quorums)])}"],
         x_label="votes with which an object is kept",
     )  # fmt: skip
