@@ -56,7 +56,7 @@ _RATES = {
     "merge_rate": ("boxes_per_object", Kind.SPLIT),
 }
 _OF_REFERENCE = ("miss_rate", "extra_rate", "twice_rate", "class_share")
-# An annotator with a lower F1, and more misses, hardly does the same task.
+# An annotator with a lower F1 with each other one, and more misses, hardly does the same task.
 _STRANGE, _STRANGE_MISSES = 0.2, 0.5
 # Standard errors that extras must differ by from those that the misses of others explain.
 _FAR = 3.0
@@ -90,9 +90,9 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
             # Alpha rises with the number of annotators at equal quality.
             other = "; fewer annotators lower it" if not isnan(of.part.alpha) else ""
             without = of.instead(f"without {names_in_words([name])[0]}", gain, other)
-        # Boxes that are only badly placed are not missed.
-        is_far = f1.value[place] < min(_STRANGE, np.nanmax(pairs) / 2)
-        is_far &= table["miss_rate"][place] > _STRANGE_MISSES
+        # Boxes that are only badly placed are not missed. Two of one task agree with each other.
+        is_far = np.nanmax(of.of_pairs(name, "f1", own=True)) < _STRANGE
+        is_far &= own < np.nanmax(pairs) / 2 and table["miss_rate"][place] > _STRANGE_MISSES
         if rank and not is_far:
             continue
         kind, cause = ("stranger", Kind.MISSED) if is_far else ("worst", None)

@@ -387,11 +387,11 @@ class Diagnosed(msgspec.Struct, frozen=True, eq=False):
             return None
         return gain, f" ({condition}, {what} {before}→{after}{more})"
 
-    def of_pairs(self, name: str, column: str) -> FloatArray:
-        """Return a figure of the pairs of annotators without one of them."""
+    def of_pairs(self, name: str, column: str, *, own: bool = False) -> FloatArray:
+        """Return a figure of the pairs of annotators without one of them, or of theirs."""
         pairs = self.part.pairs
-        others = (pairs["annotator_1"] != name) & (pairs["annotator_2"] != name)
-        return np.asarray(pairs[column][others], np.float64)
+        is_own = (pairs["annotator_1"] == name) | (pairs["annotator_2"] == name)
+        return np.asarray(pairs[column][is_own == own], np.float64)
 
 
 class Finding(msgspec.Struct, frozen=True, eq=False):
