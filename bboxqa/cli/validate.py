@@ -139,7 +139,7 @@ def validate(*, paths: tuple[Path, ...], **values: Any) -> int:
         known = f"{len(report.findings):,} known findings"
         click.echo(f"Written: {given.write_baseline}, {known}", err=True)
         return 0
-    _show(report, given)
+    _show(report, given, paths)
     if not is_for_readers:
         # Programs that read the output expect it in any case.
         _check_examined(report)
@@ -166,7 +166,7 @@ def _report(paths: tuple[Path, ...], settings: "ValidateSettings", given: Any) -
     return report if known is None else new_findings(report, known, limit)
 
 
-def _show(report: "FoundReport", given: Any) -> None:
+def _show(report: "FoundReport", given: Any, paths: tuple[Path, ...]) -> None:
     """Print a report, or write it."""
     if given.statistics:
         from bboxqa.report.findings import statistics_lines
@@ -184,7 +184,8 @@ def _show(report: "FoundReport", given: Any) -> None:
             if value is not None
         )
         verbose = given.verbose or given.max_findings is not None
-        lines = text_lines(report, options="".join(words), verbose=verbose)
+        named = _shown(shlex.join(clean(str(each)) for each in paths), given)
+        lines = text_lines(report, options="".join(words), paths=named, verbose=verbose)
         lines = summary_lines(report) if given.quiet else lines
     else:
         lines = view(FINDING_VIEWS, given.output_format)(report)

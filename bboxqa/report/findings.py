@@ -185,14 +185,17 @@ def severity_counts(report: FoundReport) -> str:
     return f"{count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info"
 
 
-def next_command(found: Sequence[Group], options: str = "") -> str:
-    """Return the command for the rule that is listed first, the most severe one; "" for none."""
+def next_command(found: Sequence[Group], options: str = "", paths: str = "FILE…") -> str:
+    """Return the command for the rule that is listed first, the most severe one; "" for none.
+
+    `paths` stand for many files; they are the paths of the run if each file in them has a fix.
+    """
     if not found:
         return ""
     for fix, how in (("safe", "--fix"), ("unsafe", "--unsafe-fixes --diff")):
         if files := dict.fromkeys(each.file for each in found[0].worst if each.fix == fix):
             names = " ".join(one_line(shlex.quote(name)) for name in files)
-            return f"bboxqa validate {names if len(files) < 3 else 'FILE…'}{options} {how}"
+            return f"bboxqa validate {paths if len(files) > 2 and paths else names}{options} {how}"
     return f"bboxqa explain {found[0].rule.code}"
 
 
@@ -211,7 +214,9 @@ _FILES, _RULES, _PLACES, _TITLES, _CODES = 5, 3, 3, 9, 10
 _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 
 
-def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False) -> Iterator[str]:
+def text_lines(
+    report: FoundReport, *, options: str = "", paths: str = "", verbose: bool = False
+) -> Iterator[str]:
     """Yield the files, the findings of each rule with their consequences, and the next command."""
     found = groups(report)
     for file in report.files[: None if verbose else _FILES]:
@@ -251,7 +256,9 @@ def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False)
             fixable.append(f"{_MARKS[fix]}{least}{n:,} fixable with {how}")
     if fixable:
         yield ", ".join(fixable)
-    if command := next_command(found, options):
+    # Files of other formats, which are not fixed, would be refused.
+    can_fix = len({each.file for each in report.findings if each.fix}) == len(report.files)
+    if command := next_command(found, options, paths if can_fix else ""):
         yield f"Next: {command}"
 
 
