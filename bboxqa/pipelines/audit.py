@@ -206,14 +206,14 @@ def _joined(labels: Dataset, model: Dataset, settings: AgreeSettings) -> tuple[D
     name = reference.file_names(model, "predictions")
     model = _named_alike(labels, reference.as_one(model, name), settings)
     notes = [*model.notes]
-    nothing = _nothing_in_common("image", labels.image_names, name, model.image_names)
+    nothing = _nothing_in_common("image", labels.image_names, model, model.image_names)
     drawn, own = reference.in_common(labels, model, nothing)
     of, names = own.annotations, own.category_names
     known = np.array([each in drawn.category_names for each in names], np.bool_)[of.category]
     if not known.all():
         unknown = [names[each] for each in distinct(of.category[~known]).tolist()]
         if not known.any():
-            problem = _nothing_in_common("category", labels.category_names, name, unknown)
+            problem = _nothing_in_common("category", labels.category_names, model, unknown)
             raise DatasetError([problem], f"Name each as in the labels: --map '{unknown[0]}=NAME'")
         left = f"{count(int((~known).sum()), 'prediction')} of categories that the labels do not"
         notes.append(f"{left} have left out: {_named(unknown)}; --map OLD=NEW renames")
@@ -232,8 +232,10 @@ def _named(names: Sequence[str]) -> str:
     return first_few(names, _NAMED, lambda each: repr(one_line(each)))
 
 
-def _nothing_in_common(what: str, own: Sequence[str], name: str, other: Sequence[str]) -> str:
-    return f"no {what} in common: the labels have {_named(own)}, {name} has {_named(other)}"
+def _nothing_in_common(what: str, own: Sequence[str], model: Dataset, other: Sequence[str]) -> str:
+    of = f" in {one_line(model.sources[0].name)}" if model.sources else ""
+    both = f"the labels have {_named(own)}, the predictions{of} have {_named(other)}"
+    return f"no {what} in common: {both}"
 
 
 def _named_alike(labels: Dataset, model: Dataset, settings: AgreeSettings) -> Dataset:
