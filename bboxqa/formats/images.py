@@ -269,12 +269,13 @@ class FileImages:
 
     def _add_unlabelled(self) -> None:
         """Add the images without a label file if annotators were asked about them, and a note."""
-        left_out = {place_of(each.inner) for each in self.left_out}
+        # A file that is cut off is one, too.
+        known = {place_of(each.inner) for each in self.left_out} | self._places | self.files.keys()
         # Pictures that show labels are no images, unless they are in a folder with labelled ones.
         labelled = {place.rpartition("/")[0] for place in self._places}
         places = sorted(
             each
-            for each in {*self.pictures, *self.listed} - self._places - left_out
+            for each in {*self.pictures, *self.listed} - known
             if each not in self.pictures
             or each.rpartition("/")[0] in labelled
             or not any(map(_OF_LABELS.fullmatch, each.split("/")[:-1]))

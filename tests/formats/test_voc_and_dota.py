@@ -33,9 +33,9 @@ def xml(*objects, name="a.jpg"):
 def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path, n_bytes):
     whole = xml(thing(11, 1, 30, 40))
     write(tmp_path, **{"a.xml": whole, "b.xml": whole.replace("a.jpg", "b.jpg")[:n_bytes]})
-    done, _ = translated(tmp_path)
-    assert [each.code for each in done.defects] == ["T001"]
-    assert "b.xml" in done.defects[0].message
+    Image.new("L", (9, 9)).save(tmp_path / "b.png")
+    told = [(each.code, each.message[:5]) for each in translated(tmp_path)[0].defects]
+    assert [each for each in told if each[0] != "T022"] == [("T001", "b.xml")]
     with pytest.raises(DatasetError, match=r"b\.xml"):
         alone(tmp_path)
 
