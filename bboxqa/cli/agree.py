@@ -257,6 +257,19 @@ def how_to_accept(
     return f"{ready}: {first}bboxqa accept {original} {place} -o NEW.json{more}"
 
 
+def new_path(name: str, read: "Iterable[AnyPath]") -> Path:
+    """Return a path for an output: it does not exist, and is in no folder that is read."""
+    here = Path.cwd()
+    folders = [each.resolve() for each in map(Path, read) if each.is_dir()]
+    n_up = sum(any(map(each.is_relative_to, folders)) for each in (here, *here.parents))
+    place = Path(*[".."] * n_up)
+    path, number = place / name, 1
+    while path.exists():
+        number += 1
+        path = place / f"{Path(name).stem}-{number}{Path(name).suffix}"
+    return path
+
+
 def reading_words(reading: "Choices", settings: "AgreeSettings | None" = None) -> str:
     """Return the options with which files were read."""
     from msgspec.structs import asdict

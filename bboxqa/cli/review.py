@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli import options as shared
-from bboxqa.cli.agree import how_to_accept, reading_words, targets_of
+from bboxqa.cli.agree import how_to_accept, new_path, reading_words, targets_of
 from bboxqa.cli.console import refuse_inputs, refuse_options, show, show_notes, tracking
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, Option, params
 from bboxqa.core.text import count
@@ -104,7 +104,8 @@ def audit(
         notes.append(how_to_accept(result.labels, (paths, ()), to.send_back, None))
         written.append(to.send_back)
     typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
-    more = "--send-back review/ --to cvat --force" if to.out else "--out audit/"
+    review = f"--send-back {new_path('review', paths)}/ --to cvat"
+    more = f"{review} --force" if to.out else "--out audit/"
     more = more if model else f"--predictions RESULTS{' --force' * bool(to.out)}"
     next_step = "" if to.send_back else f"bboxqa {typed} {more}"
     show(AUDIT_VIEWS, result, output_format, written, next_step=next_step)
@@ -171,6 +172,7 @@ def consensus(
 
     from bboxqa.core.pseudonyms import check_key
     from bboxqa.formats.registry import writer
+    from bboxqa.formats.sources import as_paths
     from bboxqa.pipelines import consensus as merging
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
@@ -199,8 +201,10 @@ def consensus(
         files = shlex.join([*map(str, paths), *(f"--annotator={pair}" for pair in named)])
         files = f"{files} {reading_words(result.data.reading, settings)}".rstrip()
         typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
-        merged, next_step = shlex.quote(str(out)), f"{typed} --send-back review/"
-        next_step += f"{'' if ' --to' in typed else ' --to cvat'} --force"
+        merged, again = shlex.quote(str(out)), new_path("review", as_paths(source))
+        next_step = (
+            f"{typed} --send-back {again}/{'' if ' --to' in typed else ' --to cvat'} --force"
+        )
         if target.to != "coco":
             how = " --mask instances" if target.to == "masks" else ""
             if "image sizes" not in writer(target.to).holds:

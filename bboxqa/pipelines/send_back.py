@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -12,9 +13,9 @@ import numpy as np
 from bboxqa.core.arrays import AnyPath, FloatArray
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import normalised_name
-from bboxqa.core.files import filled_folder, writing
+from bboxqa.core.files import digest_of, filled_folder, writing
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.text import count, first_few, in_natural_order
+from bboxqa.core.text import clean, count, first_few, in_natural_order
 from bboxqa.formats.choices import choices_of
 from bboxqa.formats.records import ASKED_KEYS, UNNAMED
 from bboxqa.formats.registry import format_of, writer
@@ -48,6 +49,8 @@ class SentList(msgspec.Struct, frozen=True, kw_only=True):
     rotated: str | None = None
     """What the user said of boxes of five numbers."""
     objects: tuple[ReviewObject, ...]
+    digests: dict[str, str] = {}
+    """The digests of the sent files, by their path in the folder."""
 
 
 def check_send_back(
@@ -55,7 +58,8 @@ def check_send_back(
 ) -> None:
     """Refuse a format or a folder that cannot be written, before anything is read.
 
-    Only a folder that was sent before is replaced, and only if `force`.
+    Only a folder that was sent before is replaced, if `force` and its files are those that were
+    sent: what came back exists once.
     """
     writer(to)
     if folder.exists() and not folder.is_dir():
@@ -69,6 +73,16 @@ def check_send_back(
         raise OutputError(f"{folder}: has other files; name another folder with --send-back")
     if not force:
         raise OutputError(f"{folder}: was sent before; name another folder, or add --force")
+    sent: dict[str, str] = {}
+    with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        sent = msgspec.json.decode((folder / SENT_LISTS[0]).read_bytes(), type=SentList).digests
+    with writing(folder):
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            is_sent = path.is_dir() or (path.is_file() and sent.get(name) == digest_of(path))
+            if name != SENT_LISTS[0] and not is_sent:
+                problem = f"{clean(str(path))}: is not as it was sent, and may be what came back"
+                raise OutputError(f"{problem}; name another folder with --send-back")
 
 
 def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to: str) -> list[str]:
@@ -141,9 +155,11 @@ def send(
             rotated=reading.rotated,
             objects=objects,
         )
-        texts = json_text(msgspec.to_builtins(listed)), "".join(_rows(objects))
-        for name, text in zip(SENT_LISTS, texts, strict=True):
-            (scratch / name).write_text(text, "utf-8")
+        (scratch / SENT_LISTS[1]).write_text("".join(_rows(objects)), "utf-8")
+        files = sorted(each for each in scratch.rglob("*") if each.is_file())
+        digests = {each.relative_to(scratch).as_posix(): digest_of(each) for each in files}
+        listed = msgspec.structs.replace(listed, digests=digests)
+        (scratch / SENT_LISTS[0]).write_text(json_text(msgspec.to_builtins(listed)), "utf-8")
     n = sum(each.proposed for each in objects)
     open_ = f"{count(n, 'proposed box', 'proposed boxes')} among them: delete what is no object"
     return [

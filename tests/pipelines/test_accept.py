@@ -255,9 +255,7 @@ def test_one_file_for_each_annotator(tmp_path):
     found = bboxqa.accept(paths[1], review / "bob.xml", tmp_path / "out.json")
     moved = "moved from 40 10 20 20 to 45 10 20 20"
     assert [str(each) for each in found.changes] == [f"1.jpg: bob: annotation 1 {moved}"]
-    with pytest.raises(
-        DatasetError, match=r"(?s)names no annotator, while.*such as review/ann.xml"
-    ):
+    with pytest.raises(DatasetError, match=r"(?s)no annotator, while.*such as review/ann.xml"):
         bboxqa.accept(paths[1], review, tmp_path / "out.json")
     with pytest.raises(DatasetError, match="has none of the objects that were sent"):
         bboxqa.accept(paths[0], review / "bob.xml", tmp_path / "out.json")
@@ -283,9 +281,8 @@ def test_files_of_tools_are_converted_to_accept_what_came_back(tmp_path):
     in_cvat(file_of(review, "bob"), lambda _image, box, _label: (box, "cat"))
     found = bboxqa.accept(whole, review, tmp_path / "out.json")
     assert {(each.image, each.annotator, each.what) for each in found.changes} == {
-        ("2.jpg", "bob", "renamed"),
-        ("4.jpg", "ann", "deleted"),
-    }
+        ("2.jpg", "bob", "renamed"), ("4.jpg", "ann", "deleted"),
+    }  # fmt: skip
     more = bboxqa.accept(tmp_path / "out.json", review, tmp_path / "more.json")
     assert more.changes == ()
 
@@ -325,11 +322,7 @@ def test_what_a_user_may_get_wrong(tmp_path):
     file_of(review, "bob").unlink()
     assert not any("not reviewed yet" in each for each in bboxqa.accept(path, review, out).notes)
     text = (review / "sent.json").read_text()
-    for old, new in (
-        ('"to": "cvat"', '"to": 1'),
-        ('"join"', '"jo"'),
-        ('"bbox": [', '"bbox": ["a"'),
-    ):
+    for old, new in (('"to": "cvat"', '"to": 1'), ('"join"', '"jo"'), ('"bbox": [', '"bbox": [""')):
         assert old in text
         write(review / "sent.json", text.replace(old, new))
         with pytest.raises(DatasetError, match="is no list of what was sent"):
@@ -344,12 +337,14 @@ def test_what_a_user_may_get_wrong(tmp_path):
         (["--send-back", "new", "--to", "cvatt"], "did you mean 'cvat'"),
         (["--send-back", "full", "--to", "cvat"], "has other files"),
         (["--send-back", "review", "--to", "cvat"], "was sent before"),
+        (["--send-back", "review", "--to", "cvat", "--force"], "b.zip: is not as it was sent"),
         (["--send-back", "export.json", "--to", "cvat"], "is a file"),
     ],
 )
 def test_a_folder_or_format_that_cannot_be_sent(options, message, tmp_path):
     sent(tmp_path, "cvat")
     write(tmp_path / "full" / "a.txt", "a")
+    write(tmp_path / "review" / "b.zip", "b")
     done = run("agree", "export.json", "--annotator-key", "who", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
