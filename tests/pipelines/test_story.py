@@ -425,7 +425,7 @@ def test_equal_works_need_nothing_to_be_looked_at(tmp_path):
     found.write(tmp_path / "equal.json")
     output = run("agree", tmp_path / "equal.json").output
     assert "with the same category: nothing has to be looked at again" in output
-    assert "all boxes of ann and bob are identical" in output
+    assert "all boxes that both ann and bob drew are identical" in output
     assert "--send-back" not in output
 
 

@@ -240,8 +240,9 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         least = float(found.value[copied].min())
         share = "all" if least == 1 else f"{in_percent(least)} or more of the"
         share = "nearly all" if share.startswith("100") else share
-        everyone = joined(names_in_words(of.names)) if len(of.names) == 2 else "all annotators"
-        yield Finding("all copy", (), least, 1.0, {"who": everyone, "share": share})
+        both = joined(names_in_words(of.names))
+        who = f"both {both}" if len(of.names) == 2 else "two annotators"
+        yield Finding("all copy", (), least, 1.0, {"who": who, "share": share})
         return
     told = []
     for place in copied.tolist():

@@ -257,8 +257,8 @@ TEMPLATES = {
         "identical, so agreement seems higher than it is"
     ),
     "all copy": (
-        "{share} boxes of {who} are identical, perhaps copies or kept proposals: they do not show "
-        "how far annotators agree"
+        "{share} boxes that {who} drew are identical, perhaps copies or kept proposals: they do "
+        "not show how far annotators agree"
     ),
     "offset": "{who} draws {drawn} {words} than {other}{cost}",
     "either offset": ("{who} {draw} {drawn} {words}, or {other} the reverse{cost}"),
