@@ -557,12 +557,14 @@ def precision_findings(
     for place in places[large[places]].tolist():
         name, weight = str(names[place]), float(difference.value[place] * of.share[place])
         pairs, own = of.of_pairs(name, "mean_iou"), found.value[place]
+        # Where others err too, their pairs may be less similar than this annotator is to them.
+        if (pairs < own).sum() > (pairs > own).sum():
+            continue
         others = of_others(pairs, own, _two_digits, "the others with each other")
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
         values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
-        size = found.value[place]
         cause = Kind.BADLY_PLACED
-        told.append(Finding("imprecise", (name,), size, weight, values, cause, table="annotators"))
+        told.append(Finding("imprecise", (name,), own, weight, values, cause, table="annotators"))
     yield from largest(told)
 
 
