@@ -240,9 +240,9 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         least = float(found.value[copied].min())
         share = "all" if least == 1 else f"{in_percent(least)} or more of the"
         share = "nearly all" if share.startswith("100") else share
-        both = joined(names_in_words(of.names))
-        who = f"both {both}" if len(of.names) == 2 else "two annotators"
-        yield Finding("all copy", (), least, 1.0, {"who": who, "share": share})
+        is_two, names = len(of.names) == 2, joined(names_in_words(of.names))
+        values = {"who": f"both {names}" if is_two else "two annotators", "share": share}
+        yield Finding("all copy", (), least, 1.0, values)
         return
     told = []
     for place in copied.tolist():
@@ -558,7 +558,8 @@ def precision_findings(
         name, weight = str(names[place]), float(difference.value[place] * of.share[place])
         pairs, own = of.of_pairs(name, "mean_iou"), found.value[place]
         # Where others err too, their pairs may be less similar than this annotator is to them.
-        if (pairs < own).sum() > (pairs > own).sum():
+        known = pairs[~np.isnan(pairs)]
+        if len(known) and own > np.median(known):
             continue
         others = of_others(pairs, own, _two_digits, "the others with each other")
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
