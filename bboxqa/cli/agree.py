@@ -237,6 +237,7 @@ def how_to_accept(
     from bboxqa.formats.registry import format_of
 
     (paths, named), first, original, more = given, "", "ORIGINAL", ""
+    read = [*paths, *(Path(pair.partition("=")[2]) for pair in named)]
     if key is not None:
         # Names of files may be those of people.
         more = f" --pseudonyms {shlex.quote(str(key))}"
@@ -244,7 +245,7 @@ def how_to_accept(
         original = shlex.quote(str(paths[0]))
     else:
         measured = [*paths, *(each for pair in named for each in ("--annotator", pair))]
-        original = "original.json"
+        original = str(new_path("original.json", read))
         # Files that name nobody are those of their annotators here, as they were measured.
         files = "" if named or "per annotator" not in result.attribution else " --attribution files"
         said = reading_words(result.reading)
@@ -254,7 +255,7 @@ def how_to_accept(
         first = f"bboxqa convert {words} {original} {how}; "
     place = shlex.quote(str(folder))
     ready = f"when their exports are in {place} in place of the files"
-    return f"{ready}: {first}bboxqa accept {original} {place} -o NEW.json{more}"
+    return f"{ready}: {first}bboxqa accept {original} {place} -o {new_path('NEW.json', read)}{more}"
 
 
 def new_path(name: str, read: "Iterable[AnyPath]") -> Path:

@@ -273,9 +273,10 @@ def test_files_of_tools_are_converted_to_accept_what_came_back(tmp_path):
     # COCO has no place for tags of images; the command is printed so that it works.
     tagged = min(cvat.rglob("*.xml"))
     tagged.write_text(tagged.read_text().replace("</image>", '<tag label="cat" /></image>', 1))
-    done = run("agree", cvat, "--send-back", review, "--to", "cvat")
-    typed = re.search(r"bboxqa (convert .*?);", done.stderr)[1]
-    words = [each.replace("original.json", str(whole)) for each in shlex.split(typed)]
+    done = run("agree", ".", "--send-back", review, "--to", "cvat", cwd=cvat)
+    assert "bboxqa convert . ../original.json --to coco" in done.stderr
+    typed = re.search(r"bboxqa (convert .*?);", done.stderr)[1].replace(" . ", f" {cvat} ")
+    words = [each.replace("../original.json", str(whole)) for each in shlex.split(typed)]
     assert run(*words).returncode == 0
     in_cvat(file_of(review, "ann"), lambda name, *box: box if name == "1.jpg" else None)
     in_cvat(file_of(review, "bob"), lambda _image, box, _label: (box, "cat"))
