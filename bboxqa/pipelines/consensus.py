@@ -1,5 +1,6 @@
 """The consensus of several annotators as one data set, written in any format."""
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -20,7 +21,7 @@ from bboxqa.core.text import clean, count, first_few, joined, names_in_words, on
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.records import AnnotationFile
-from bboxqa.formats.registry import writer
+from bboxqa.formats.registry import writer, writer_names
 from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.formats.writing.losses import said
 from bboxqa.formats.writing.outlines import Record
@@ -233,6 +234,15 @@ def check_output_of(target: Target, source: Files) -> Path:
     of the output where dropped.csv is that of another one.
     """
     refuse_inputs(target.path, source)
+    end = target.path.suffix.lower()
+    if target.to == "coco" and end not in ("", ".json"):
+        others = {name: writer(name) for name in writer_names()}
+        others = {name: each for name, each in others.items() if end in each.suffixes}
+        ways = [f"-o {shlex.quote(clean(str(target.path.with_suffix('.json'))))}"]
+        ways += [f"--to {name}" for name, each in others.items() if each.layout != "folder"]
+        if others:
+            problem = f"{target.path}: is no name of COCO JSON; try: {' or '.join(ways)}"
+            raise OutputError(problem)
     check_output(target.path, writer(target.to), force=target.force)
     table, own = (
         target.path.with_name(f"{stem}{_DROPPED}") for stem in ("", f"{target.path.stem}_")
