@@ -177,8 +177,10 @@ def _of_some(
     values = {name: value[cells.object[own]] for name, value in values.items()}
     drawn, n_images = matched.data.annotations, len(matched.data.image_names)
     if len(of.names) > 2:
-        # What one of two added would raise the number of what the other one misses.
-        values["number"] = np.bincount(cells.image[own])[cells.image[own]].astype(np.float64)
+        # The objects that most others drew. Of two, what one adds would raise the other's number.
+        expected = error_cells(matched)["miss_rate"][0] & (cells.annotator == place)
+        n_there = np.bincount(cells.image[expected], minlength=n_images).astype(np.float64)
+        values["number"] = n_there[cells.image[own]]
     by_place = np.flatnonzero(drawn.annotator == place)
     missed_in = cells.image[own[failed]]
     in_empty = missed_in[np.bincount(drawn.image[by_place], minlength=n_images)[missed_in] == 0]
