@@ -226,7 +226,8 @@ _BECAUSE = {
         "draw the same objects", "sometimes draw different objects", "often draw different objects",
     ),
     "class": (
-        "name them alike", "sometimes name {what} differently", "often name {what} differently",
+        "name them alike", "sometimes name an object differently",
+        "often name an object differently",
     ),
     "place": (
         "place them alike", "place an object a little differently", "place an object differently",
@@ -380,13 +381,8 @@ def _level(part: Values, similarity: str) -> str:
     level = sum(figures[least] < bound for bound in LEVELS[least])
     bound = LEVELS[least][level - 1]
     better = f"{_LEVEL_NAMES[level - 1]} from {number(bound)}"
-    prevalent = part["largest_category"]
-    is_large = (prevalent["share"] or 0) >= _PREVALENT
-    # Where nearly all are of one category, few names differ, but many of the other categories.
-    what = f"objects other than {one_line(prevalent['name'])}" if is_large else "an object"
-    why = _BECAUSE[least][level].format(what=what)
-    value = f"({least} {_below(bound, figures[least])}, {better})"
-    return f"Agreement is {_LEVEL_NAMES[level]}, because annotators {why} {value}"
+    what = f"{_LEVEL_NAMES[level]}, because annotators {_BECAUSE[least][level]}"
+    return f"Agreement is {what} ({least} {_below(bound, figures[least])}, {better})"
 
 
 def _weak_categories(part: Values) -> Iterator[str]:

@@ -218,8 +218,8 @@ ALL_AGREE = {"alpha": None, "n_complete_units": 9, "observed_disagreement": 0.0}
          ("Agreement is good, but not of dog (existence 0.00, good from 0.90), cat (named alike "
           "0.60, good from 0.80) and 1 more")),
         ({"categories": WEAK} | MISNAMED, {}, "open",
-         ("Agreement is poor, because annotators often name objects other than cat differently "
-          "(class 0.6669, moderate from 0.67)")),
+         ("Agreement is poor, because annotators often name an object differently (class 0.6669, "
+          "moderate from 0.67)")),
         (MISPLACED, {}, "open",
          ("Agreement is moderate, because annotators place an object a little differently (place "
           "0.70, good from 0.80)")),
