@@ -20,7 +20,7 @@ TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".pq")
 CLASS_NAMES = "*class-descriptions*.csv"
 """The pattern of tables of Open Images with the names of classes by code."""
 
-_MEASURED = "`bboxqa agree` measures its boxes: name its folder, where it has one."
+_MEASURED = "`bboxqa agree` measures its boxes, of all files in their folder: bboxqa agree FILE"
 _EXPORT = "Export COCO JSON from the tool that wrote it."
 _COLUMNS = (
     "Say what its columns hold: --columns image=NAME,x=NAME,…, or image=NAME,objects=NAME for "

@@ -129,6 +129,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
         else:
             what += f" with the columns {shown}" * bool(names)
     is_measured = kind == "ELAN" or "bboxqa agree" in advice
+    advice = advice.replace("agree FILE", f"agree {shlex.quote(str(path))}")
     raise DatasetError(
         [f"{path}: is {what}; expected {expected}"],
         SAVE_AS_CSV if table and not is_measured else advice,
