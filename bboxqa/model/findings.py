@@ -154,7 +154,8 @@ class FoundReport(msgspec.Struct, frozen=True):
     """What was not examined, and how files were read."""
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{self.severities[each]:,} {each}" for each in Severity)
+        errors, warnings, infos = (self.severities[each] for each in Severity)
+        numbers = f"{count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info"
         return f"<Report of {count(len(self.files), 'file')}: {numbers}>"
 
     def at_least(self, severity: Severity) -> int:
