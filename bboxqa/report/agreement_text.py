@@ -102,6 +102,8 @@ def text_lines(
     counts = f"{count(result.n_images, 'image')}, {count(result.n_annotations, 'annotation')}"
     if not result.n_images:
         counts = "no image has two annotators"
+        if first.reference is not None:
+            counts = f"compared with the reference {one_line(first.reference.name)}"
     who = people(result.annotator_names, result.attribution)
     above = [] if quiet else [f"{counts}, {who}"]
     is_chance = is_by_chance(records[0])
@@ -145,7 +147,7 @@ def people(names: Sequence[str], attribution: str) -> str:
     """Return how many annotators there are, by what they are named, and the first names."""
     by = f" named by {attribution}" if attribution else " not named in the file"
     if "per annotator" in attribution:
-        by = f", {attribution.replace('per annotator', 'each')}"
+        by = f", {attribution.replace(' per annotator', ' each' * (len(names) > 1))}"
     return f"{count(len(names), 'annotator')}{by}: {first_few(names_in_words(names), _NAMES)}"
 
 
