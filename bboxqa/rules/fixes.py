@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.files import write_atomically
 from bboxqa.core.json_values import json_line, pointer_parts
+from bboxqa.core.text import count
 from bboxqa.formats.document import BLANKS, BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.positions import Locator, Span
 from bboxqa.formats.scanner import read_bytes
@@ -265,7 +266,8 @@ def read_baseline(path: Path) -> Baseline:
 def new_findings(report: FoundReport, baseline: Baseline, limit: int = 0) -> FoundReport:
     """Return a report of the findings, of a report that lists all, that are not in a baseline.
 
-    It lists at most `limit` findings per rule and file, or all if it is 0, and counts all.
+    It lists at most `limit` findings per rule and file, or all if it is 0, and counts all. A note
+    says how many are hidden.
     """
     remaining, listed = Counter(baseline.known), []
     counts, severities = Counter[str](), Counter[Severity]()
@@ -280,8 +282,14 @@ def new_findings(report: FoundReport, baseline: Baseline, limit: int = 0) -> Fou
         of_file[finding.file, finding.code] += 1
         if not limit or of_file[finding.file, finding.code] <= limit:
             listed.append(finding)
+    notes, n_hidden = report.notes, len(report.findings) - counts.total()
+    if n_hidden:
+        n_errors = report.severities[Severity.ERROR] - severities[Severity.ERROR]
+        of_them = f", of them {count(n_errors, 'error')}" if n_errors else ""
+        notes += (f"{count(n_hidden, 'known finding')} of the baseline hidden{of_them}",)
     return replace(
         report,
+        notes=notes,
         findings=tuple(listed),
         counts=dict(sorted(counts.items())),
         severities={severity: severities[severity] for severity in Severity},

@@ -46,10 +46,10 @@ def test_only_what_is_new_is_kept(tmp_path):
     known = baseline_of(tmp_path, of(*BROKEN))
     rest = new_findings(of(SOUND, *reversed(BROKEN)), known)
     assert (rest.findings, rest.counts, rest.at_least(Severity.INFO)) == ((), {}, 0)
+    assert rest.notes == ("2 known findings of the baseline hidden, of them 2 errors",)
     rest = new_findings(of(*BROKEN), baseline_of(tmp_path, of(BROKEN[0])))
     assert [each.ids["annotation"] for each in rest.findings] == [8]
-    assert rest.counts == {"B001": 1}
-    assert rest.severities[Severity.ERROR] == 1
+    assert (rest.counts, rest.severities[Severity.ERROR]) == ({"B001": 1}, 1)
 
 
 def test_of_equal_findings_as_many_as_are_known_are_dropped(tmp_path):
