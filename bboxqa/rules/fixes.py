@@ -2,6 +2,7 @@
 
 import json
 import os
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +34,7 @@ class Change(msgspec.Struct, frozen=True):
 
     code: str
     pointer: str
+    """JSON pointer into the file before all changes."""
     before: str
     after: str
 
@@ -62,6 +64,7 @@ def fix(
     together break the JSON of the file.
     """
     changes: list[Change] = []
+    removed: dict[str, list[int]] = {}
     wanted = ("safe", "unsafe") if unsafe else ("safe",)
     # A file that was not read to its end is not fixed, as it would look complete afterwards.
     for _ in range(0 if document.reading.stopped else _MAX_PASSES):
@@ -74,7 +77,7 @@ def fix(
             for edit in rows.edits_of(document, number)
         ]
         text, made = edited(document.reading, asked)
-        changes += made
+        changes += _in_source(made, removed)
         if not made:
             break
         read = read_bytes(text, document.name)
@@ -83,6 +86,27 @@ def fix(
             raise BboxqaError(f"{document.name}: {problem}")
         document = again(read)
     return Fixed(document.reading.text, tuple(changes))
+
+
+def _in_source(made: Sequence[Change], removed: dict[str, list[int]]) -> list[Change]:
+    """Return the changes of a pass with the places that records had before the first pass.
+
+    `removed` has the rows of each list that earlier passes removed; those of this pass are added.
+    """
+    # The number of rows kept before each removed one.
+    kept = {name: [row - n for n, row in enumerate(sorted(removed[name]))] for name in removed}
+    result = []
+    for change in made:
+        above = place = row = ""
+        for part in change.pointer.split("/")[1:]:
+            row = part
+            if place in kept and part.isdecimal():
+                row = str(int(part) + bisect_right(kept[place], int(part)))
+            above, place = place, f"{place}/{row}"
+        if not change.after and row.isdecimal():
+            removed.setdefault(above, []).append(int(row))
+        result.append(replace(change, pointer=place))
+    return result
 
 
 def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[bytes, list[Change]]:
