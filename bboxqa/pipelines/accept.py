@@ -1,5 +1,6 @@
 """Accepting a review: what annotators changed of the objects that were sent back to them."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -140,6 +141,12 @@ def accept(
     source, target = Path(reviewed), Path(out)
     if missing := [each for each in (Path(original), source) if not each.exists()]:
         raise no_such_file(missing)
+    if source.name in SENT_LISTS:
+        back = shlex.join(map(str, (source.parent, "-o", target)))
+        advice = (
+            f"Name the folder that came back: bboxqa accept {shlex.quote(str(original))} {back}"
+        )
+        raise DatasetError([f"{source}: lists what was sent, and is no review"], advice)
     place, listed = _sent_list([source, source.parent] if sent is None else [Path(sent)])
     refuse_replacing([target], sources.files_read([original, source, place]))
     choices = completed(choices_of({"rotated": listed.rotated}), given())
@@ -194,6 +201,7 @@ def _reviews(
     people = {own_name(Path(own)): person for person, own in listed.files.items()}
     found: dict[tuple[str, str], tuple[Path, list[Record]]] = {}
     files, notes = sources.listed(source, choices=choices, archives=True)
+    files = [each for each in files if each.name not in SENT_LISTS]
     problems = dict[str, None]()
     for file in files:
         # A file, or a folder around it, is named after its annotator; else the content names them.
@@ -255,6 +263,7 @@ class _Original:
         self.sizes = {name: each for name, each in size if all(each)}
         names, columns = [*self._who.names, ""], self._file.columns
         labels = {id_number(each.id): each.label for each in self._file.images}
+        self.images = {*labels.values()}
         self.names = {id_number(each.id): clean(each.name) for each in self._file.categories}
         ids = (each["id"] for each in self._lists["categories"])
         self._categories = dict(zip(self.names.values(), ids, strict=True))
@@ -410,6 +419,14 @@ def _compared(
     notes: list[str],
 ) -> list[Accepted]:
     """Edit the file and count annotations; return the changes, and add notes on annotators."""
+    absent = sorted({image for _, image in works} - own.images)
+    if absent and own.images.isdisjoint(image for _, image in works):
+        here = min(own.images, default="none")
+        firsts = f"the first is {one_line(absent[0])}, here {one_line(here)}"
+        raise DatasetError(
+            [f"{own.path}: has no image that was reviewed: {firsts}"],
+            "Name the file that was measured: bboxqa accept ORIGINAL REVIEWED -o NEW.json",
+        )
     sent: dict[str, dict[str, list[ReviewObject]]] = {}
     for each in listed.objects:
         objects = sent.setdefault(each.annotator, {}).setdefault(each.image, [])
@@ -431,6 +448,7 @@ def _compared(
         back = {image: works[person, image] for image in images if (person, image) in works}
         if len(back) < len(images):
             left.append(f"{count(len(images) - len(back), 'image')} of {person}")
+        back = {image: drawn for image, drawn in back.items() if image in own.images}
         drew = [each for image in back for each in images[image] if not each.proposed]
         if drew and not own.has_any(authors[person], drew) and not own.names_people:
             problem = f"{own.path}: has none of the objects that were sent"
@@ -441,6 +459,8 @@ def _compared(
             places = recognised(was[image], drawn, by_id=by_id)
             for row, *said in _of_image(own, authors[person], image, images[image], drawn, places):
                 changes.append(Accepted(person, image, row, *said))
+    if absent:
+        notes.append(f"{count(len(absent), 'image')} not in {own.path}: left out")
     if left:
         notes.append(f"not reviewed yet: {first_few(left, 5)}")
     return changes

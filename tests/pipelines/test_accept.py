@@ -292,18 +292,19 @@ def test_what_a_user_may_get_wrong(tmp_path):
     path, review = sent(tmp_path, "cvat")
     out = tmp_path / "out.json"
     other = write(tmp_path / "b" / "other.json", document([annotation(1, who="zoe")]))
+    strange = write(tmp_path / "s.json", document([annotation(1, who="ann")], [image(1, "z.jpg")]))
     cases = {
-        (path, tmp_path / "gone.xml", out): "no such file",
-        (path, other, out): "sent.json, which says what was sent",
-        (path, other, out, review): "is nothing that was sent to one annotator",
-        (other, review, out): "has no annotator ann",
-        (file_of(review, "ann"), review, out): "is not COCO JSON",
+        (path, tmp_path / "gone.xml", None): "no such file",
+        (path, other, None): "sent.json, which says what was sent",
+        (path, review / "sent.csv", None): "sent.csv: lists what was sent, and is no review",
+        (path, other, review): "is nothing that was sent to one annotator",
+        (other, review, None): "has no annotator ann",
+        (strange, review, None): "no image that was reviewed: the first is 1.jpg, here z.jpg",
+        (file_of(review, "ann"), review, None): "is not COCO JSON",
     }
-    for (*paths, target, folder), message in {
-        (*key, *[None] * (4 - len(key))): text for key, text in cases.items()
-    }.items():
+    for (*paths, folder), message in cases.items():
         with pytest.raises(DatasetError, match=message):
-            bboxqa.accept(*paths, target, sent=folder)
+            bboxqa.accept(*paths, out, sent=folder)
     assert not out.exists()
     write(out, "{}")
     with pytest.raises(OutputError, match="already exists"):
@@ -321,6 +322,7 @@ def test_what_a_user_may_get_wrong(tmp_path):
     with pytest.raises(DatasetError, match=r"bob.zip: has images of bob that .*bob.xml "):
         bboxqa.accept(path, review, out)
     file_of(review, "bob").unlink()
+    (review / "sent.csv").unlink()
     assert not any("not reviewed yet" in each for each in bboxqa.accept(path, review, out).notes)
     text = (review / "sent.json").read_text()
     for old, new in (('"to": "cvat"', '"to": 1'), ('"join"', '"jo"'), ('"bbox": [', '"bbox": [""')):
