@@ -134,8 +134,8 @@ def test_exchanged_sides_and_quarter_turns_are_told_apart():
 @pytest.mark.parametrize(
     ("n_annotators", "words"),
     [
-        (2, "p01 draws boxes 8.0° further counter-clockwise, or p02 the reverse"),
-        (3, "p02 draws boxes 8.0° further clockwise, or p01 and p03 the reverse"),
+        (2, "p01 draws boxes 8.0° further counter-clockwise, or p02 the reverse (unknown which)"),
+        (3, "p02 draws boxes 8.0° further clockwise, or p01 and p03 the reverse (unknown which)"),
         (4, "p02 draws boxes 8.0° further clockwise than the others"),
     ],
 )

@@ -261,7 +261,7 @@ TEMPLATES = {
         "not show how far annotators agree"
     ),
     "offset": "{who} draws {drawn} {words} than {other}{cost}",
-    "either offset": ("{who} {draw} {drawn} {words}, or {other} the reverse{cost}"),
+    "either offset": ("{who} {draw} {drawn} {words}, or {other} the reverse (unknown which){cost}"),
     "imprecise": ("{who} places {places} less precisely: mean {what} {size:z.2f}{others}"),
     "swapped_share": "{who} exchanges left and right in up to {share} of the objects: {joints}",
     "missing_share": (
