@@ -340,7 +340,7 @@ def _missed_most(of: Diagnosed, kind: Kind) -> str:
     found = dependence(values, missed, _TESTS_OF_ALL)
     drawn, missed_of = drawn_objects(of.matched), objects.counted[missed]
     is_alone = (drawn.n_asked[missed_of] > 2) & (drawn.n_drawn[missed_of] == 1)
-    words = ", most by one alone" if is_alone.sum() > _MOST_ALONE * len(is_alone) else ""
+    words = ", but mostly by one alone" if is_alone.sum() > _MOST_ALONE * len(is_alone) else ""
     if found is not None:
         some = words_of_some(found, of.matched.data.category_names)
         words += f", above all {OF_SOME}".format(**some)
