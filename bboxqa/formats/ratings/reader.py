@@ -192,7 +192,8 @@ def _refuse_results(table: Table) -> None:
 _OF_UNITS = {"image", "unit", "annotator", "annotation", "category", "state"}
 _UNITS_NOTE = (
     "a table of units of bboxqa agree: a missed object has the value (missing), and intervals draw "
-    "images"
+    "images; of three annotators or more, two agree on an object that only others drew (pairs.csv "
+    "of bboxqa agree leaves it out)"
 )
 _THRESHOLD = "iou_threshold"
 
