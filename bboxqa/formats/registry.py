@@ -1,9 +1,9 @@
 """The registry of formats and their writers, and what formats recognise."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import chain, islice
+from operator import itemgetter
 from os.path import realpath
 from pathlib import Path
 from pkgutil import resolve_name
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from bboxqa.formats.writing.content import Writer
 
 GROUP = "bboxqa.formats"
-# The number of files examined beside labels, and in a folder.
-_LOOKED_AT, _SAMPLE = 50, 5
+# The numbers of files examined in a folder of labels and in all, and in a folder.
+_LOOKED_AT, _MOST, _SAMPLE = 50, 1000, 5
+_OF_MANY = (".json", ".xml", *TABLES)
 
 
 def _json_in(folder: SourcePath) -> list[SourcePath]:
@@ -234,22 +235,30 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
     of bboxqa and what lies in folders of labels are left out, but for files of other formats there.
     Raises DatasetError if a folder inside cannot be read.
     """
-    folders, files, waiting = list[SourcePath](), list[SourcePath](), [(folder, _DEPTH)]
-    root = realpath(folder)
+    folders, files, root = list[SourcePath](), list[SourcePath](), realpath(folder)
+    waiting: list[tuple[SourcePath, int, tuple[Format, ...]]] = [(folder, _DEPTH, ())]
+    beside = list[tuple[int, int, SourcePath, tuple[Format, ...]]]()
     while waiting:
-        here, depth = waiting.pop()
+        here, depth, known = waiting.pop()
         if here.names.problem:
             # Passing over it would lose annotations.
             raise DatasetError([f"{here}: cannot be read: {here.names.problem}"], READABLE)
         left_out = results_among(here.names.files)
         named = [each for each in here.names.files if not is_picture(each) and each not in left_out]
-        if here.once(_recognised):
+        if not known and (own := here.once(_recognised)):
             folders.append(here)
-            files += _of_others(here, named)
-            continue
-        files += [here / each for each in named]
+            known = (COCO, *own, *OF_ONE_IMAGE)
+        if known:
+            others = [here / each for each in named if each.lower().endswith(_OF_MANY)]
+            beside += [(len(others), -depth, each, known) for each in others[:_LOOKED_AT]]
+        else:
+            files += [here / each for each in named]
         below = [e for e in here.folders if e.name not in here.names.links or _is_new(e, root)]
-        waiting += [(each, depth - 1) for each in reversed(below) if depth]
+        waiting += [(each, depth - 1, known) for each in reversed(below) if depth]
+    # Files of many images are mostly the only ones of their folder.
+    beside.sort(key=itemgetter(0, 1))
+    some = ((each, known) for *_, each, known in beside[:_MOST])
+    files += (e for e, known in some if is_surely_coco(e) or format_of(e) not in known)
     ends, found, unsure, others = suffixes(), folders[:], list[SourcePath](), list[SourcePath]()
     for each in files:
         formats = formats_of(each) if each.name.lower().endswith(ends) else []
@@ -267,16 +276,6 @@ def _is_new(link: Path, root: str) -> bool:
     """Return whether a link leads neither to what is read anyway, nor to a folder around it."""
     to = Path(realpath(link))
     return not (to.is_relative_to(root) or Path(root).is_relative_to(to))
-
-
-def _of_others(folder: SourcePath, names: Iterable[str]) -> Iterator[SourcePath]:
-    """Yield the files of many images in another format beside labels, of the first ones."""
-    ends = (".json", ".xml", *TABLES)
-    known = (COCO, *folder.once(_recognised), *OF_ONE_IMAGE)
-    named = (folder / each for each in names if each.lower().endswith(ends))
-    for each in islice(chain(named, _json_in(folder / "annotations")), _LOOKED_AT):
-        if is_surely_coco(each) or format_of(each) not in known:
-            yield each
 
 
 def all_formats() -> Iterator[Format]:

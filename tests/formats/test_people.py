@@ -375,17 +375,17 @@ def test_equal_annotations_in_a_folder_are_refused(tmp_path):
 def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
     sources = [
         coco(tmp_path / "ann/a.json", FIRST),
-        cvat(tmp_path / "bob/b.xml", FIRST, 1),
         labels(tmp_path / "cid", "labelme", FIRST),
+        cvat(tmp_path / "cid/export/b.xml", FIRST, 1),
     ]
     with pytest.raises(NothingToCompareError, match="in several formats: coco ") as error:
         read_dataset(tmp_path)
     assert lines(error) == [*map(str, sources)]
-    assert "--from coco or --from cvat or --from labelme" in error.value.advice
+    assert "--from coco or --from labelme or --from cvat" in error.value.advice
     with pytest.raises(NothingToCompareError, match="in several formats: coco "):
         convert(tmp_path, tmp_path / "out.json", to="coco")
     assert len(validate(tmp_path).files) == 3
-    assert listed(tmp_path, choices=Choices(from_format="cvat"))[0] == [sources[1]]
+    assert listed(tmp_path, choices=Choices(from_format="cvat"))[0] == [sources[2]]
 
 
 def test_files_of_different_tools_name_people_each_by_its_key(tmp_path):
