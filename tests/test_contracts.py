@@ -128,10 +128,7 @@ found._repr_html_()
     [
         ("import bboxqa", {"numpy", "msgspec", "click"}),
         (HELP, {"numpy", "rich", "scipy", "shapely", "msgspec"}),
-        (
-            "import bboxqa.geometry.registry",
-            {"shapely", "rasterio", "pycocotools", "PIL", "scipy"},
-        ),
+        ("import bboxqa.geometry.registry", {"shapely", "rasterio", "pycocotools", "PIL", "scipy"}),
         # A view is loaded when it is used.
         (VIEW, {"bboxqa.report.finding_formats", "bboxqa.rules", "click", "rich"}),
         # Charts on axes alone need it.

@@ -148,11 +148,7 @@ FINITE = "distance function: expected finite distances of 0 or more"
         ("cardinal", NUMBERS, "level is 'cardinal'; expected one of nominal, ordinal, interval, "),
         ("interval", None, "level interval: some values are not numbers; expected numbers only"),
         ("ratio", NUMBERS - 1, "level ratio: a value is -1; expected 0 or more; for values around"),
-        (
-            lambda a, b: (a - b).sum(),
-            NUMBERS,
-            "distance function returned shape (); expected",
-        ),
+        (lambda a, b: (a - b).sum(), NUMBERS, "distance function returned shape (); expected"),
         (lambda a, b: np.where(a == b, 0, -1), NUMBERS, FINITE),
         (lambda a, b: np.where(a == b, 0, np.inf), NUMBERS, FINITE),
         (lambda a, b: np.ones_like(a - b), NUMBERS, ORDERS),

@@ -68,14 +68,8 @@ def test_memory_is_that_of_the_table_however_many_annotators():
 @pytest.mark.parametrize(
     ("codes", "said"),
     [
-        (
-            np.zeros(3, int),
-            r"codes has shape \(3,\) of int64; expected annotators x units",
-        ),
-        (
-            np.zeros((2, 2)),
-            r"codes has shape \(2, 2\) of float64; expected annotators x units",
-        ),
+        (np.zeros(3, int), r"codes has shape \(3,\) of int64; expected annotators x units"),
+        (np.zeros((2, 2)), r"codes has shape \(2, 2\) of float64; expected annotators x units"),
         (np.array([[0, 4], [0, 1]]), r"a code is 4; expected -1 \(missing\) to 3"),
     ],
 )

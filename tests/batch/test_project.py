@@ -237,10 +237,7 @@ class TestStatus:
             (two_annotators() | {"categories": []}, "category_id"),
             (
                 document_of(
-                    [
-                        (1, "a", 1, (1, 1, -2, 2), {"id": "\x1b[31m"}),
-                        (1, "b", 1, (1, 1, 9, 9)),
-                    ]
+                    [(1, "a", 1, (1, 1, -2, 2), {"id": "\x1b[31m"}), (1, "b", 1, (1, 1, 9, 9))]
                 ),
                 "bbox width is -2",
             ),

@@ -135,10 +135,7 @@ def test_no_safe_fix_makes_a_wrong_number_of_boxes_in_another_layout(layout, ste
 
 
 # Without outlines and areas, boxes in these layouts look like others in all or part of the images.
-UNSEEN = {
-    "percent of the image (0 to 100)",
-    "thousandths of the image (0 to 1000)",
-}
+UNSEEN = {"percent of the image (0 to 100)", "thousandths of the image (0 to 1000)"}
 
 
 def normalised(annotation, image):

@@ -44,8 +44,7 @@ def read(tmp_path, content, **more):
 
 
 @pytest.mark.parametrize(
-    "key",
-    ["annotator", "annotator_id", "rater", "rater_id", "created_by", "attributes.annotator"],
+    "key", ["annotator", "annotator_id", "rater", "rater_id", "created_by", "attributes.annotator"]
 )
 @pytest.mark.parametrize("outlines", [True, False])
 def test_known_keys_on_annotations(key, outlines, tmp_path):

@@ -20,10 +20,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.reproduction import command
 
 # Boxes that ann and bob drew of the objects of two images.
-DRAWN = {
-    "ann": {"a": (8, 10, 40, 30), "b": (5, 9, 30, 20)},
-    "bob": {"a": (10, 12, 40, 33)},
-}
+DRAWN = {"ann": {"a": (8, 10, 40, 30), "b": (5, 9, 30, 20)}, "bob": {"a": (10, 12, 40, 33)}}
 
 
 def files_of(form):

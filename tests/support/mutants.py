@@ -318,8 +318,7 @@ MUTATIONS = {
         {"id": 99, "file_name": "z.jpg", "width": 9, "height": 9}
     ),
     "M005": update(
-        image,
-        *({"file_name": f"{e}x.jpg"} for e in ("../", "/", "C:\\", "http://a/", "a\\")),
+        image, *({"file_name": f"{e}x.jpg"} for e in ("../", "/", "C:\\", "http://a/", "a\\"))
     ),
     "M006": lambda d, rng: d["images"][0].update(file_name=d["images"][1]["file_name"].upper()),
     "B001": sole([10, 10, 0, 5], [10, 10, 5, -3], [10, 10, -5, -5]),
