@@ -44,11 +44,14 @@ from bboxqa.rules.fixes import edited
 _NOTES = {
     "open": "proposed, as sent, and so not added: delete those that are none, then --add-proposed "
     "adds the others",
-    "there": "drawn or proposed, and in the file already: left as it is",
+    "there": "drawn or proposed, and in the file already: not added again",
+    "unsent": "changed, but not sent, and so not taken over",
     "so": "changed or deleted as in the review already",
     "lost": "not in the file any more, or elsewhere in it: left out",
     "turned": "with a box of more than four numbers, which is not changed: left out",
 }
+# The least IoU of an annotation that was not sent with what it was, where all came back.
+_LEAST_OF_WHOLE = 0.05
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -159,7 +162,7 @@ def accept(
     notes += [
         f"{count(tally[each], 'annotation')} {_NOTES[each]}" for each in _NOTES if tally[each]
     ]
-    if not changes:
+    if not (changes or tally["unsent"]):
         notes.append("nothing changed; are the exports in place of the files that were sent?")
     text = own.text()
     if not (target.is_file() and target.read_bytes() == text):
@@ -308,6 +311,19 @@ class _Original:
         rows = [row for row in rows if str(self.records[row]["id"]) == str(sent.id)]
         found = recognised(places, [self.said[row] for row in rows], by_id=False)
         return next((row for row, place in zip(rows, found, strict=True) if place >= 0), None)
+
+    def says(self, row: int, new: Record) -> bool:
+        """Return whether an annotation has the category, and the outline or the box, of `new`."""
+        was = self.said[row]
+        before, after = was["bbox"], new["bbox"]
+        if "rotation" in new:
+            # Some files have the box before its rotation, others its bounds: their centre is one.
+            before, after = ([x + w / 2, y + h / 2] for x, y, w, h in (before, after))
+        is_there = is_same(before, after, ROUNDED)
+        rings = [each.get("segmentation") for each in (self.records[row], new)]
+        if all(each and isinstance(each, list) for each in rings):
+            is_there = is_same(rings[0], rings[1])
+        return is_there and bool(was["category"] == new["category"])
 
     def set(self, row: int, key: str, value: Any) -> None:
         """Set a value of an annotation, or remove it if it is None."""
@@ -499,14 +515,27 @@ def _of_image(
         elif new is not None:
             proposed += [new] * own.adds_proposed
             tally["open"] += not own.adds_proposed
-    given = [own.said[row] for row in left]
-    there = [place >= 0 for place in recognised(given, extra, by_id=False)]
+    there, given = _are_there(own, left, extra), [own.said[row] for row in left]
     # Another object may overlap a proposal, which is in the file only if it was added before.
     there += [any(is_same_shape(one, each) for each in given) for one in proposed]
     tally["there"] += sum(there)
     for is_there, one in zip(there, extra + proposed, strict=True):
         if not is_there:
             yield own.add(author, image, one), "added", "", _words(one)
+
+
+def _are_there(own: _Original, left: Sequence[int], extra: Sequence[Record]) -> list[bool]:
+    """Return which new annotations are rows that were not sent; count those that were changed."""
+    given = [own.said[row] for row in left]
+    places = recognised(given, extra, by_id=False)
+    if 2 * sum(place >= 0 for place in places) > len(given):
+        # The whole job came back: what overlaps a row that is missing in it was moved further.
+        places = recognised(given, extra, by_id=False, least_iou=_LEAST_OF_WHOLE)
+    for place, one in zip(places, extra, strict=True):
+        if place >= 0 and not own.says(left[place], one):
+            own.tally["unsent"] += 1
+            own.tally["there"] -= 1
+    return [place >= 0 for place in places]
 
 
 def _plain(value: Any) -> Any:

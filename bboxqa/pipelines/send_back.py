@@ -326,7 +326,13 @@ def is_same(one: Any, other: Any, within: float = _ROUNDED_OUTLINE) -> bool:
     return bool(one == other or not (one or other))
 
 
-def recognised(sent: Sequence[Record], found: Sequence[Record], *, by_id: bool) -> list[int]:
+def recognised(
+    sent: Sequence[Record],
+    found: Sequence[Record],
+    *,
+    by_id: bool,
+    least_iou: float = _LEAST_IOU,
+) -> list[int]:
     """Return which of the sent annotations of an image each found one is; -1 for none.
 
     An annotation is recognised by its id, else by its box if that is as it was, else by the largest
@@ -342,7 +348,7 @@ def recognised(sent: Sequence[Record], found: Sequence[Record], *, by_id: bool) 
         for b, each in enumerate(found):
             is_there = is_same(one["bbox"], each["bbox"], ROUNDED)
             is_renamed = one["category"] != each["category"]
-            if is_there or iou[a, b] >= _LEAST_IOU:
+            if is_there or iou[a, b] >= least_iou:
                 score = 2.0 if is_there else iou[a, b] + _SAME_CATEGORY * (not is_renamed)
                 pairs.append((-score, is_renamed, a, b))
     for *_, a, b in sorted(pairs):

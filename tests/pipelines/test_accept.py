@@ -98,11 +98,12 @@ def test_what_people_change_is_taken_over_and_nothing_else(tool, tmp_path):
     change = TOOLS[tool]
     change(file_of(review, "ann"), changed_by_ann)
     change(file_of(review, "bob"), lambda _image, box, _label: (box, "cat"))
-    # The second is in the file already, and was not sent.
+    # The second is in the file already, as another box, and was not sent.
     added = [("3.jpg", [40, 41, 30, 30], "dog"), ("3.jpg", [1, 2, 9, 8], "dog")]
     change(file_of(review, "cid"), keep, added)
     out = tmp_path / "out.json"
     found = bboxqa.accept(path, review, out)
+    assert "1 annotation changed, but not sent, and so not taken over" in found.notes
     expected = with_lines(
         {11: ("18.50, 10, 20, 2e1", "12, 10, 20, 20.0"), 14: None, 22: (': 5, "who"', ': 3, "who"')}
     )
@@ -183,6 +184,22 @@ def test_ids_that_a_tool_gave_anew_are_not_those_that_were_sent(tmp_path):
     write(review / "ann.json", content)
     found = bboxqa.accept(path, review / "ann.json", tmp_path / "again.json")
     assert [each.what for each in found.changes] == ["deleted", "deleted", "added"]
+
+
+def test_changes_of_a_whole_job_that_were_not_sent_are_told(tmp_path):
+    boxes = [[10 * n, 10, 9, 9] for n in range(1, 6)]
+    records = [annotation(n, 1, 1, box, annotator="ann") for n, box in enumerate(boxes, 1)]
+    records += [annotation(n, 1, 1, box, annotator="bob") for n, box in enumerate(boxes[:4], 6)]
+    path, review = write(tmp_path / "a.json", document(records)), tmp_path / "review"
+    run("agree", path, "--bootstrap", 0, "--send-back", review, "--to", "coco")
+    whole = [("1.jpg", box, "cat") for box in (boxes[0], boxes[1], [30, 15, 9, 9])]
+    in_coco(review / "ann.json", keep, [*whole, ("1.jpg", boxes[3], "wolf")])
+    found = bboxqa.accept(path, review, tmp_path / "out.json")
+    assert (found.changes, found.n_kept) == ((), 1)
+    assert (
+        "2 annotations drawn or proposed, and in the file already: not added again" in found.notes
+    )
+    assert "2 annotations changed, but not sent, and so not taken over" in found.notes
 
 
 def test_a_new_category_is_added(tmp_path):
