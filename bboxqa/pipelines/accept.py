@@ -1,6 +1,5 @@
 """Accepting a review: what annotators changed of the objects that were sent back to them."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from bboxqa.formats.records import UNNAMED, AnnotationFile, id_number, whole_num
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import no_such_file
-from bboxqa.formats.unreadable import SENT_LISTS
+from bboxqa.formats.unreadable import SENT_LISTS, refuse_results
 from bboxqa.formats.writing.outlines import ROUNDED, Record, area_of
 from bboxqa.model.annotations import Choices, completed
 from bboxqa.model.diagnosis import ReviewObject
@@ -145,11 +144,7 @@ def accept(
     if missing := [each for each in (Path(original), source) if not each.exists()]:
         raise no_such_file(missing)
     if source.name in SENT_LISTS:
-        back = shlex.join(map(str, (source.parent, "-o", target)))
-        advice = (
-            f"Name the folder that came back: bboxqa accept {shlex.quote(str(original))} {back}"
-        )
-        raise DatasetError([f"{source}: lists what was sent, and is no review"], advice)
+        refuse_results([source])
     place, listed = _sent_list([source, source.parent] if sent is None else [Path(sent)])
     refuse_replacing([target], sources.files_read([original, source, place]))
     choices = completed(choices_of({"rotated": listed.rotated}), given())

@@ -236,13 +236,11 @@ def check_output_of(target: Target, source: Files) -> Path:
     refuse_inputs(target.path, source)
     end = target.path.suffix.lower()
     if target.to == "coco" and end not in ("", ".json"):
-        others = {name: writer(name) for name in writer_names()}
-        others = {name: each for name, each in others.items() if end in each.suffixes}
-        ways = [f"-o {shlex.quote(clean(str(target.path.with_suffix('.json'))))}"]
-        ways += [f"--to {name}" for name, each in others.items() if each.layout != "folder"]
-        if others:
-            problem = f"{target.path}: is no name of COCO JSON; try: {' or '.join(ways)}"
-            raise OutputError(problem)
+        better = shlex.quote(clean(str(target.path.with_suffix(".json"))))
+        for name in writer_names():
+            if end in writer(name).suffixes:
+                how = f"try: -o {better} or --to {name}"
+                raise OutputError(f"{target.path}: is no name of COCO JSON; {how}")
     check_output(target.path, writer(target.to), force=target.force)
     table, own = (
         target.path.with_name(f"{stem}{_DROPPED}") for stem in ("", f"{target.path.stem}_")

@@ -327,11 +327,7 @@ def is_same(one: Any, other: Any, within: float = _ROUNDED_OUTLINE) -> bool:
 
 
 def recognised(
-    sent: Sequence[Record],
-    found: Sequence[Record],
-    *,
-    by_id: bool,
-    least_iou: float = _LEAST_IOU,
+    sent: Sequence[Record], found: Sequence[Record], *, by_id: bool, least_iou: float = _LEAST_IOU
 ) -> list[int]:
     """Return which of the sent annotations of an image each found one is; -1 for none.
 

@@ -313,7 +313,7 @@ def test_what_a_user_may_get_wrong(tmp_path):
     cases = {
         (path, tmp_path / "gone.xml", None): "no such file",
         (path, other, None): "sent.json, which says what was sent",
-        (path, review / "sent.csv", None): "sent.csv: lists what was sent, and is no review",
+        (path, review / "sent.csv", None): "sent.csv: has objects that .* sent",
         (path, other, review): "is nothing that was sent to one annotator",
         (other, review, None): "has no annotator ann",
         (strange, review, None): "no image that was reviewed: the first is 1.jpg, here z.jpg",
