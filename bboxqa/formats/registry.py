@@ -1,6 +1,6 @@
 """The registry of formats and their writers, and what formats recognise."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
@@ -258,7 +258,7 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
     # Files of many images are mostly the only ones of their folder.
     beside.sort(key=itemgetter(0, 1))
     some = ((each, known) for *_, each, known in beside[:_MOST])
-    files += (e for e, known in some if is_surely_coco(e) or format_of(e) not in known)
+    files += (each for each, known in some if _is_of_others(each, known))
     ends, found, unsure, others = suffixes(), folders[:], list[SourcePath](), list[SourcePath]()
     for each in files:
         formats = formats_of(each) if each.name.lower().endswith(ends) else []
@@ -270,6 +270,15 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
         # Beside other sources, JSON that is not COCO is empty, cut off, or about something else.
         return sorted(found), others + unsure
     return sorted(found + unsure), others
+
+
+def _is_of_others(file: SourcePath, known: Collection[Format]) -> bool:
+    """Return whether a file beside labels holds annotations in another format, maybe not read."""
+    if is_surely_coco(file) or formats_of(file) not in ([], [COCO]):
+        return is_surely_coco(file) or format_of(file) not in known
+    # Readers of labels name files of CreateML.
+    is_tool = kind_in("json", file.head) not in (None, "CreateML", "Hugging Face")
+    return is_tool or begins_with_results(file.head)
 
 
 def _is_new(link: Path, root: str) -> bool:

@@ -23,6 +23,7 @@ from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only, is_label
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.registry import format_of, formats_of, sources_below, suffixes
+from bboxqa.formats.scanner import begins_with_results
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.unreadable import (
     ends_of_file,
@@ -285,8 +286,11 @@ def listed(
         ends = (".json", ".xml", *TABLES, *ARCHIVES)
         unread = (e for e in {*others, *found} - {*sources} if e.name.lower().endswith(ends))
         left = sorted(each for each in unread if not each.match(CLASS_NAMES))
+        by_path = [e for e in left if e.name.lower().endswith(ARCHIVES) or
+                   begins_with_results(e.head)]  # fmt: skip
         for of, why in (
-            (left, "no annotations in a known format"),
+            ([e for e in left if e not in by_path], "no annotations in a known format"),
+            (by_path, "archives or results beside other files; to read them, give their paths"),
             (masks, "masks of the boxes in other tables"),
         ):
             shown = first_few(of, _SHOWN, lambda each: one_line(each.relative_to(path).as_posix()))

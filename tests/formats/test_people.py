@@ -383,7 +383,10 @@ def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
     assert "--from coco or --from labelme or --from cvat" in error.value.advice
     with pytest.raises(NothingToCompareError, match="in several formats: coco "):
         convert(tmp_path, tmp_path / "out.json", to="coco")
-    assert len(validate(tmp_path).files) == 3
+    for name, of in (("r", "image_id"), ("kili", "jsonResponse")):
+        (tmp_path / f"cid/{name}.json").write_text(f'[{{"{of}": 1, "category_id": 1, "score": 1}}]')
+    assert len((found := validate(tmp_path)).files) == 3
+    assert [each.split("(")[-1] for each in found.notes[:2]] == ["cid/kili.json)", "cid/r.json)"]
     assert listed(tmp_path, choices=Choices(from_format="cvat"))[0] == [sources[2]]
 
 

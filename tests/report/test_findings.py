@@ -47,8 +47,7 @@ def test_an_unknown_format_is_named_with_those_there_are():
 @pytest.mark.parametrize("empty", [report(), report(files=())])
 def test_an_empty_report_can_be_shown(view, empty):
     text = text_of(view, empty)
-    text.encode()
-    assert finding().message not in text
+    assert finding().message.encode() not in text.encode()
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -60,8 +59,7 @@ def test_names_from_the_file_do_no_harm(view):
         exporter=HOSTILE,
     )
     text = text_of(view, hostile)
-    text.encode()
-    assert "B001" in text
+    assert b"B001" in text.encode()
     assert not {"\x1b", "\x00", "\u2028"} & {*text}
 
 
@@ -78,8 +76,7 @@ def test_numbers_without_end_and_lists_without_bottom_can_be_shown(view):
     for _ in range(5000):
         deep = [deep]
     text = text_of(view, report(finding(found=deep, ids={"image": 10**9999})))
-    text.encode()
-    assert "B001" in text
+    assert b"B001" in text.encode()
 
 
 def lines_of(*args, **more):
