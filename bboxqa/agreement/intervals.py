@@ -124,11 +124,31 @@ def n_nonzero(table: Any) -> IndexArray:
 
 
 def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int) -> FloatArray:
-    """Return the 95 % interval of each ratio Σ numerator / Σ denominator, (K, 2) float64.
+    """Return the 95 % interval of each ratio Σ numerator / Σ denominator, (K, 2) float64 [1]_.
 
-    The two are (K, I) arrays or sparse arrays of the contributions of each image to the two sums of
-    each of the K ratios; denominators are not negative. NaN where `drawn_intervals` has none, and
-    if fewer than two images have a denominator.
+    Images, the columns, are drawn with replacement, since the objects of one image are alike. All
+    ratios share the draws.
+
+    Parameters
+    ----------
+    numerator, denominator : (K, I) array or sparse array
+        The contributions of each image to the two sums of each of the K ratios; denominators are
+        not negative.
+    bootstrap : int
+        How many times the images are drawn; 0 for no intervals.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    (K, 2) float64
+        Lower and upper bounds. NaN without draws, if fewer than two images have a denominator, and
+        if more than 5 % of the draws have none.
+
+    References
+    ----------
+    .. [1] Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap. Chapman & Hall,
+       ch. 8 and 13. doi:10.1201/9780429246593
     """
     none = np.full((denominator.shape[0], 2), np.nan)
     n_images = n_nonzero(denominator)
