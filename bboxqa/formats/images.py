@@ -310,7 +310,8 @@ def _once(pictures: Sequence[Member]) -> list[Member]:
     for each in pictures:
         of.setdefault(without_suffix(each.inner), []).append(each)
     for same in of.values():
-        found += same[:1] if len({*map(size_of_picture, same[1:] and same)}) < 2 else same
+        are_one = len(same) > 1 and len({*map(size_of_picture, same)}) == 1
+        found += same[:1] if are_one else same
     return found
 
 
