@@ -403,7 +403,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         (rate, _, *names), back = sorted(cases, reverse=True)
         values = {"first": names[0], "second": names[1], "back": ""}
         if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
-            values["back"] = f", and {names[1]} {names[0]} in {in_percent(back[0])}"
+            values["back"] = f", {names[1]} {names[0]} in {in_percent(back[0])}"
         codes = int(first[place]), int(second[place])
         part, more = _of_some(of, "class_share", of.names.index(who[0]), codes)
         if part == " of some":
@@ -522,7 +522,7 @@ def offset_findings(
         weight, cost = max(largest for _, largest in own), ""
         if n_apart is not None:
             apart = float(n_apart[members].sum() / max(int(annotators["n"][members].sum()), 1))
-            cost, weight = f"; {in_percent(apart)} are too far off to match", max(weight, apart)
+            cost, weight = f"; {in_percent(apart)} too far off to match", max(weight, apart)
             if apart < LEAST_SHARE:
                 cost = f"; harmless at {threshold}" if threshold else ""
                 weight = 0 if threshold else weight
