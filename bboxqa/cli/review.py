@@ -77,7 +77,7 @@ def audit(
         (folds and not given["out"], "--folds goes with --out, such as: --folds 5 --out folds/"),
     )
     choices, to = shared.reading_of(config, given), targets_of(given, [*paths, *model], [config])
-    settings, written = shared.agree_settings(config, given), list[Path]()
+    settings = shared.agree_settings(config, given)
     with tracking() as progress:
         digest = bool(to.out or to.page)
         reading = replace(AS_COMPARED, digest=digest, choices=choices, progress=progress)
@@ -91,18 +91,16 @@ def audit(
         if to.page is not None:
             typed = shlex.join(["bboxqa", *sys.argv[1:]])
             notes += write_audit_page(result, to.page, typed, progress)
-            written.append(to.page.page)
     if to.out is not None:
         said = manifest(settings, result.sources, result.labels.reading)
         files, kept = {"summary": summary(result), "manifest": said}, files_read(to.inputs)
         write_tables(to.out, files, {"audit": result.suspects}, raw_csv=raw_csv, kept=kept)
-        written.append(to.out)
     if to.send_back is not None:
         from bboxqa.pipelines.send_back import send
 
         notes += send(*review_of(result), settings, result.labels.reading, to.send_back, to.to)
         notes.append(how_to_accept(result.labels, (paths, ()), to.send_back, None))
-        written.append(to.send_back)
+    written = [each for each in (to.page and to.page.page, to.out, to.send_back) if each]
     typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
     review = f"--send-back {new_path('review', paths)}/ --to cvat"
     more = f"{review} --force" if to.out else "--out audit/"

@@ -205,9 +205,8 @@ def _matched(
 
 def _best(end: IndexArray, value: FloatArray, admissible: BoolArray, n: int) -> IndexArray:
     """Return the pair with the highest value at each end, a label or prediction, (n,); or -1."""
-    best, highest, pairs = np.full(n, -1), np.full(n, -np.inf), np.flatnonzero(admissible)[::-1]
-    np.maximum.at(highest, end[pairs], value[pairs])
-    pairs = pairs[value[pairs] == highest[end[pairs]]]
+    best, pairs = np.full(n, -1), np.flatnonzero(admissible)[::-1]
+    pairs = pairs[np.argsort(value[pairs], kind="stable")]
     best[end[pairs]] = pairs
     return best
 
@@ -277,6 +276,8 @@ def labelled_share(
     >>> found[:2].round(1)
     array([0. , 0.5])
     """
+    from scipy.special import expit
+
     fold, share = image % _FOLDS, np.full(len(score), np.nan)
     if min(labelled.sum(), (~labelled).sum()) < _FEW:
         return share
@@ -294,27 +295,22 @@ def labelled_share(
         # Both by Newton's method.
         weights, offset = np.zeros(3), np.zeros(n)
         for _ in range(50):
-            likely = _sigmoid(known @ weights)
+            likely = expit(known @ weights)
             slope = known.T @ (likely - has_label) + _RIDGE * weights
             curve = (known * (likely * (1 - likely))[:, None]).T @ known + np.diag(_RIDGE)
             step = np.linalg.solve(curve, slope)
             weights -= step * min(1, 5 / max(float(np.abs(step).max()), 1e-9))
             if np.abs(step).max() < 1e-7:
                 break
-        likely = _sigmoid(known @ weights)
+        likely = expit(known @ weights)
         prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
         for _ in range(8):
-            likely = _sigmoid(known @ weights + offset[group])
+            likely = expit(known @ weights + offset[group])
             slope = np.bincount(group, has_label - likely, n) - prior * offset
             curve = np.bincount(group, likely * (1 - likely), n) + prior
             offset += (slope / curve).clip(-1, 1)
-        share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
+        share[own] = expit(features[own] @ weights + offset[category[own]])
     return share
-
-
-def _sigmoid(z: FloatArray) -> FloatArray:
-    likely: FloatArray = 1 / (1 + np.exp(-z.clip(-30, 30)))
-    return likely
 
 
 def geometric_suspects(data: Dataset) -> Table:

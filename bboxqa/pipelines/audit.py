@@ -1,7 +1,6 @@
 """Audit: labels of one annotator against a model, or against themselves."""
 
 import shlex
-from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,16 @@ from bboxqa.core.arrays import IndexArray, Progress, distinct, distinct_rows, su
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.files import filled_folder, writing
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, first_few
 from bboxqa.diagnostics import audit as places
 from bboxqa.diagnostics.audit import MISSING, SPURIOUS
-from bboxqa.formats.choices import choices_of, given
+from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO, check_scores
-from bboxqa.formats.dataset.names import join_name
 from bboxqa.formats.dataset.reading import Reading
-from bboxqa.formats.registry import format_of, is_results_list
+from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import SourcePath
-from bboxqa.formats.yolo.reader import class_names
-from bboxqa.model.annotations import Annotations, Dataset, completed
+from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import LINK
 from bboxqa.model.diagnosis import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
@@ -36,7 +33,6 @@ from bboxqa.pipelines.fusion import consensus_of, votes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
 from bboxqa.report import pages
 from bboxqa.report.audit import KINDS, WORTH, AuditResult, title
-from bboxqa.report.pictures import line_style
 from bboxqa.report.reproduction import inputs_table, settings_table
 from bboxqa.report.result_files import manifest
 
@@ -91,23 +87,18 @@ def audit_files(
     one = replace(reading, min_annotators=1, by_files="any", scores=True, score=0.0)
     if not isinstance(labels, Dataset):
         path = Path(predictions) if isinstance(predictions, str | PathLike) else Path()
-        own_ids = path.is_file() and (
-            is_results_list(path, reading.choices)
-            # Maybe without scores, which is refused.
-            or (format_of(path, reading.choices) is COCO and LIST.match(SourcePath.at(path).head))
-        )
+        is_coco = path.is_file() and format_of(path, reading.choices) is COCO
+        # Maybe without scores, which is refused.
+        own_ids = is_coco and LIST.match(SourcePath.at(path).text_head[1])
         labels = read_for(labels, settings, replace(one, predictions=path if own_ids else None))
         if own_ids:
             # The ids of results are those of the labels.
             team, own = reference.apart(labels, own_name(path))
-            predictions = replace(own, sources=labels.sources[-1:], notes=())
+            predictions = replace(own, sources=labels.sources[-1:])
             labels = replace(team, sources=labels.sources[:-1])
     if not isinstance(predictions, Dataset | None):
-        # Images of YOLO have the size that the labels say.
-        size = zip(labels.image_names, labels.image_size.tolist(), strict=True)
-        known = {name: tuple(sides) for name, sides in size if all(sides)}
-        choices = completed(reading.choices, choices_of({"image_size": known or None}))
-        predictions = reference.read_other(predictions, settings, replace(one, choices=choices))
+        predictions = reference.read_other(predictions, labels, settings, one)
+        labels = replace(labels, notes=(*predictions.notes, *labels.notes))
     _check_one(labels)
     sources, n_predictions = labels.sources, None
     if predictions is None:
@@ -117,7 +108,7 @@ def audit_files(
     else:
         of_model = _consensus if reference.several_drew(predictions) else _scored
         of_one, basis, votes = of_model(predictions)
-        drawn, both = _joined(labels, of_one, settings)
+        drawn, both = _joined(labels, of_one)
         crowds = drawn.annotations.take(np.flatnonzero(drawn.annotations.iscrowd))
         found, place = places.suspects(both, crowds, votes), np.asarray(both.annotations.place)
         sources, n_predictions = (*sources, *predictions.sources), len(predictions.annotations)
@@ -142,8 +133,7 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> lis
     group = np.unique(folders if len({*folders}) >= folds else names, return_inverse=True)[1]
     with writing(folder), filled_folder(folder) as scratch:
         for fold in range(folds):
-            tested = group % folds == fold
-            for part, chosen in (("train", ~tested), ("test", tested)):
+            for part, chosen in (("train", group % folds != fold), ("test", group % folds == fold)):
                 listed = "".join(f"{names[each]}\n" for each in np.flatnonzero(chosen))
                 (scratch / f"{part}-{fold + 1}.txt").write_text(listed, "utf-8")
     return [int((group % folds == fold).sum()) for fold in range(folds)]
@@ -201,22 +191,20 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Annotations]:
     return replace(data, annotations=annotations, repeats=None), basis, by_object
 
 
-def _joined(labels: Dataset, model: Dataset, settings: AgreeSettings) -> tuple[Dataset, Dataset]:
+def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset]:
     """Return the labels in the images that both have, with notes, and both in one data set."""
     name = reference.file_names(model, "predictions")
-    model = _named_alike(labels, reference.as_one(model, name), settings)
-    notes = [*model.notes]
-    nothing = _nothing_in_common("image", labels.image_names, model, model.image_names)
-    drawn, own = reference.in_common(labels, model, nothing)
+    model, notes = reference.as_one(model, name), list[str]()
+    drawn, own = reference.in_common(labels, model, name)
     of, names = own.annotations, own.category_names
     known = np.array([each in drawn.category_names for each in names], np.bool_)[of.category]
     if not known.all():
         unknown = [names[each] for each in distinct(of.category[~known]).tolist()]
         if not known.any():
-            problem = _nothing_in_common("category", labels.category_names, model, unknown)
+            problem = reference.nothing_in_common("category", drawn.category_names, name, unknown)
             raise DatasetError([problem], f"Name each as in the labels: --map '{unknown[0]}=NAME'")
         left = f"{count(int((~known).sum()), 'prediction')} of categories that the labels do not"
-        notes.append(f"{left} have left out: {_named(unknown)}; --map OLD=NEW renames")
+        notes.append(f"{left} have left out: {reference.in_quotes(unknown)}; --map OLD=NEW renames")
         own = replace(own, annotations=of.take(np.flatnonzero(known)))
     reference.check_sizes(drawn, own, name)
     if n := int(labels.assigned.any(1).sum()) - len(drawn.image_names):
@@ -226,43 +214,6 @@ def _joined(labels: Dataset, model: Dataset, settings: AgreeSettings) -> tuple[D
     placed = replace(drawn.annotations, place=place, score=np.zeros(len(place)))
     team = reference.as_one(replace(drawn, annotations=placed), "labels")
     return drawn, reference.joined_sides(team, own, name)
-
-
-def _named(names: Sequence[str]) -> str:
-    return first_few(names, _NAMED, lambda each: repr(one_line(each)))
-
-
-def _nothing_in_common(what: str, own: Sequence[str], model: Dataset, other: Sequence[str]) -> str:
-    of = f" in {one_line(model.sources[0].name)}" if model.sources else ""
-    both = f"the labels have {_named(own)}, the predictions{of} have {_named(other)}"
-    return f"no {what} in common: {both}"
-
-
-def _named_alike(labels: Dataset, model: Dataset, settings: AgreeSettings) -> Dataset:
-    """Return predictions with the names of images and classes that YOLO leaves to the labels."""
-    own, other, notes = labels.image_names, model.image_names, list[str]()
-    of = {join_name(name, "stem"): name for name in own}
-    if {*own}.isdisjoint(other) and len(of) == len(own) and not of.keys().isdisjoint(other):
-        other = tuple(of.get(name, name) for name in other)
-        notes.append("images joined by name without folder and suffix, which predictions lack")
-    # Where YOLO found nothing, it writes no file.
-    is_asked = model.reading.missing_txt == "asked"
-    lacking = sorted({*own}.difference(other)) if is_asked else []
-    more = (0, len(lacking)), (0, 0)
-    names, path = model.category_names, Path(labels.sources[0].name if labels.sources else "-")
-    is_yolo = path.exists() and format_of(path, labels.reading).name == "yolo"
-    of_class = class_names(path) if is_yolo else {}
-    if of_class and all(each.startswith("class ") for each in names):
-        renamed = settings.category_map
-        names = tuple(renamed.get(name := of_class.get(each, each)) or name for each in names)
-        notes.append(
-            "classes named as those of the labels; if not, put data.yaml beside predictions"
-        )
-    return replace(
-        model, image_names=(*other, *lacking), image_size=np.pad(model.image_size, more),
-        assigned=np.pad(model.assigned, more, constant_values=True), category_names=names,
-        notes=tuple(notes),
-    )  # fmt: skip
 
 
 def _tables(
@@ -313,23 +264,19 @@ def review_of(result: AuditResult) -> tuple[dict[str, Any], list[ReviewItem]]:
     labels, own = result.labels, result.labels.annotations
     table = result.suspects.take(result.worth[:MOST_REVIEWED])
     rows, image, score = table.codes("label"), table.codes("image"), table["score"]
-    at, places = np.flatnonzero(rows >= 0), distinct(image).tolist()
+    at, shown = np.flatnonzero(rows >= 0), distinct(image).tolist()
     gains = sum_by(image, score, len(labels.image_names))
     document = review.review_document(
-        labels, rows[at], table["reason"][at], score[at], gains, places
+        labels, rows[at], table["reason"][at], score[at], gains, shown
     )
     annotations, items, number = document["annotations"], [], iter(range(len(at)))
     renamed, first = result.settings.category_map, review.new_number(annotations)
-    category_id = {
-        renamed.get(each["name"], each["name"]): each["id"] for each in document["categories"]
-    }
+    category_id = {renamed.get(e["name"], e["name"]): e["id"] for e in document["categories"]}
     for row, place, said in zip(rows.tolist(), image.tolist(), table.records(), strict=True):
-        person, drawn, id_ = labels.assigned[place].argmax(), -1, None
-        box, in_document = [said[side] for side in _SIDES], places.index(place)
+        box, in_document, drawn = [said[side] for side in _SIDES], shown.index(place), -1
         if row >= 0:
-            drawn, person, box = next(number), own.annotator[row], own.bbox[row].tolist()
+            drawn, box = next(number), own.bbox[row].tolist()
             annotations[drawn]["score"] = said["score"]
-            id_ = int(own.id[row]) if own.own_id is None else said["label"]
         elif said["suggested"]:
             drawn = len(annotations)
             annotations.append({
@@ -337,8 +284,10 @@ def review_of(result: AuditResult) -> tuple[dict[str, Any], list[ReviewItem]]:
                 "category_id": category_id[said["suggested"]], "bbox": box, "iscrowd": 0,
                 "area": box[2] * box[3], "score": said["score"], "reason": said["reason"],
             })  # fmt: skip
+        person = own.annotator[row] if row >= 0 else labels.assigned[place].argmax()
         found = ReviewObject(
-            annotator=labels.annotator_names[person], image=said["image"], id=id_,
+            annotator=labels.annotator_names[person], image=said["image"],
+            id=int(own.id[row]) if row >= 0 and own.own_id is None else said["label"] or None,
             category=said["category"] or said["suggested"], bbox=tuple(box), gain=said["score"],
             reason=f"{said['kind']}: {said['reason']}", proposed=row < 0 <= drawn,
         )  # fmt: skip
@@ -361,11 +310,10 @@ def write_audit_page(
         drawn, objects = np.flatnonzero(data.annotations.image == image).tolist(), []
         shapes = [review.drawn_shape(data, 0, row) | {"annotator": _OTHERS} for row in drawn]
         for row in table.take(np.flatnonzero(image_of == image)).records():
-            kind, label = row["kind"], f"label {row['label']}: " if row["label"] else ""
+            kind, of = row["kind"], f"label {row['label']}: " if row["label"] else ""
             named = " or ".join(dict.fromkeys(filter(None, (row["category"], row["suggested"]))))
             said = {"object": row["rank"], "kind": kind, "kinds": [kind]}
-            reason = f"{label}{row['reason']}"
-            objects.append(said | {"category": f"{kind} {named}", "reason": reason})
+            objects.append(said | {"category": f"{kind} {named}", "reason": f"{of}{row['reason']}"})
             shapes.append(said | {
                 "annotation": row["label"] or "predicted", "annotator": kind, "category": named,
                 "bbox": [row[side] for side in _SIDES],
@@ -374,10 +322,9 @@ def write_audit_page(
         pictures.append(review.shown_image(data, image) | more | {"shapes": shapes})
     made = manifest(result.settings, result.sources, data.reading)
     names = [each.name for each in result.sources]
-    styles = {kind: line_style(place) for place, kind in enumerate(KINDS)}
-    styles = {_OTHERS: "stroke-dim thin"} | styles
     return write_images_page(
-        "audit", target, pictures, len(result.images), names, progress, [*styles], styles,
+        "audit", target, pictures, len(result.images), names, progress, [*KINDS, _OTHERS],
+        {_OTHERS: "stroke-dim thin"},
         title=title(result), basis=result.basis, labels=first_few(names, _NAMED),
         kinds=pages.Data("Kinds", ["kind", "what", "look at", "of"], [
             [kind, KINDS[kind], n_worth, n] for kind, n_worth, n, _ in result.kinds.rows()

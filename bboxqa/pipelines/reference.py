@@ -1,5 +1,6 @@
 """Comparison of each annotator with a reference."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,13 +16,23 @@ from bboxqa.diagnostics.against_reference import (
     reference_confusions,
     reference_offsets,
 )
-from bboxqa.formats.dataset.names import join_advice, left_out_by, variant_remark
+from bboxqa.formats.choices import choices_of
+from bboxqa.formats.dataset.names import join_advice, join_name, left_out_by, variant_remark
 from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.registry import format_of
+from bboxqa.formats.yolo.reader import class_names
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
 from bboxqa.matching.matchers import match
 from bboxqa.matching.objects import loose_objects
-from bboxqa.model.annotations import Dataset, Repeats, Source, join_annotations, joints_of
+from bboxqa.model.annotations import (
+    Dataset,
+    Repeats,
+    Source,
+    completed,
+    join_annotations,
+    joints_of,
+)
 from bboxqa.model.results import ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
@@ -69,9 +80,7 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
         name = reference
         team, own = apart(data, name)
         notes.append(f"{one_line(name)} is the reference, and has no part in the other figures")
-    n = len(own.image_names)
-    asked = f"no annotator was asked about any of its {n:,} images" if n else "has no images"
-    drawn, expected = in_common(team, own, f"{name}: {asked}")
+    drawn, expected = in_common(team, own, name)
     check_sizes(drawn, expected, name)
     both = joined_sides(drawn, expected, name)
     if expected.annotations.iscrowd.all():
@@ -132,10 +141,9 @@ def as_one(reference: Dataset, name: str) -> Dataset:
 def apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
     """Return a data set without one annotator, and what this annotator drew."""
     if name not in data.annotator_names:
-        who = first_few(data.annotator_names, _MOST_NAMED, lambda each: repr(one_line(each)))
         raise ConfigError(
             f"the reference is {name!r}, which is neither an annotator nor a file; expected one of "
-            f"the annotators ({who}), or a COCO file"
+            f"the annotators ({in_quotes(data.annotator_names)}), or a COCO file"
         )
     place, of, repeats = data.annotator_names.index(name), data.annotations, data.repeats
     own = of.take(np.flatnonzero(of.annotator == place))
@@ -157,10 +165,21 @@ def apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
     return team, as_one(of_images(replace(data, annotations=own, repeats=None), asked), name)
 
 
-def in_common(team: Dataset, own: Dataset, nothing: str) -> tuple[Dataset, Dataset]:
-    """Return two data sets in the images of the second that the first was asked about, by name.
+def in_quotes(names: Sequence[str]) -> str:
+    """Return the first of some names in quotes."""
+    return first_few(names, _MOST_NAMED, lambda each: repr(one_line(each))) or "none"
 
-    Raises DatasetError with `nothing` if there is no such image.
+
+def nothing_in_common(what: str, own: Sequence[str], name: str, other: Sequence[str]) -> str:
+    """Return that no image or category is in common, with those of annotators and of a file."""
+    first, second = in_quotes(own), in_quotes(other)
+    return f"{one_line(name)}: no {what} in common: the annotators have {first}, this has {second}"
+
+
+def in_common(team: Dataset, own: Dataset, name: str) -> tuple[Dataset, Dataset]:
+    """Return two data sets in the images of the second that the first was asked about.
+
+    Raises DatasetError if there is no such image; `name` is that of the second.
     """
     place = {image: number for number, image in enumerate(team.image_names)}
     at = np.array([place.get(image, -1) for image in own.image_names], np.int64)
@@ -169,7 +188,9 @@ def in_common(team: Dataset, own: Dataset, nothing: str) -> tuple[Dataset, Datas
     if not len(known):
         found = join_advice([set(team.image_names), set(own.image_names)])
         advice = f": {found}" if found else "; check the names."
-        raise DatasetError([nothing], f"Images are joined by file_name{advice}")
+        asked = [team.image_names[each] for each in np.flatnonzero(team.assigned.any(1)).tolist()]
+        problem = nothing_in_common("image", asked, name, own.image_names)
+        raise DatasetError([problem], f"Images are joined by file_name{advice}")
     return of_images(team, at[known]), of_images(own, known)
 
 
@@ -331,8 +352,8 @@ def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
     ), row
 
 
-def read_other(source: Data, settings: AgreeSettings, reading: Reading) -> Dataset:
-    """Return a data set to compare annotators with."""
+def read_other(source: Data, team: Dataset, settings: AgreeSettings, reading: Reading) -> Dataset:
+    """Return a data set to compare annotators with, whose notes are on how it was named."""
     # These settings apply to the files of the annotators only.
     own = replace(
         settings,
@@ -344,7 +365,37 @@ def read_other(source: Data, settings: AgreeSettings, reading: Reading) -> Datas
         time_key=None,
         tracks=False,
     )
-    unnamed = replace(reading, predictions=None, truth=None, min_annotators=1, by_files="any")
+    # Images of YOLO have the size that the annotators' records say.
+    size = zip(team.image_names, team.image_size.tolist(), strict=True)
+    known = {name: tuple(sides) for name, sides in size if all(sides)}
+    choices = completed(reading.choices, choices_of({"image_size": known or None}))
+    unnamed = replace(
+        reading, predictions=None, truth=None, min_annotators=1, by_files="any", choices=choices
+    )
     found = read_for(source, own, unnamed)
     names = tuple(settings.category_map.get(name) or name for name in found.category_names)
-    return replace(found, category_names=names)
+    return _named_alike(team, replace(found, category_names=names), settings.category_map)
+
+
+def _named_alike(team: Dataset, other: Dataset, renamed: Mapping[str, str]) -> Dataset:
+    """Return a data set with the names of images and classes that YOLO leaves to the annotators."""
+    own, images, classes, notes = team.image_names, other.image_names, other.category_names, []
+    of = {join_name(name, "stem"): name for name in own}
+    if {*own}.isdisjoint(images) and len(of) == len(own) and not of.keys().isdisjoint(images):
+        images = tuple(of.get(name, name) for name in images)
+        notes.append("images joined by name without folder and suffix, which YOLO lacks")
+    # Where YOLO found nothing, it writes no file.
+    is_asked = other.reading.missing_txt == "asked"
+    lacking = sorted({*own}.difference(images)) if is_asked else []
+    more, path = ((0, len(lacking)), (0, 0)), Path(team.sources[0].name if team.sources else "-")
+    is_yolo = path.exists() and format_of(path, team.reading).name == "yolo"
+    of_class = class_names(path) if is_yolo else {}
+    if of_class and all(each.startswith("class ") for each in classes):
+        classes = tuple(renamed.get(e := of_class.get(each, each)) or e for each in classes)
+        beside = f"if not, put data.yaml into {file_names(other, 'the other folder')}"
+        notes.append(f"classes named as those of {file_names(team, 'the data')}; {beside}")
+    return replace(
+        other, image_names=(*images, *lacking), image_size=np.pad(other.image_size, more),
+        assigned=np.pad(other.assigned, more, constant_values=True), category_names=classes,
+        notes=tuple(notes),
+    )  # fmt: skip

@@ -42,11 +42,6 @@ class AuditResult(msgspec.Struct, frozen=True, eq=False):
     notes: tuple[str, ...] = ()
 
     @property
-    def rows(self) -> IndexArray:
-        """(S,) int64. The annotation of `labels` of each place; -1 for none."""
-        return self.suspects.codes("label")
-
-    @property
     def worth(self) -> IndexArray:
         """The rows of `suspects` that are worth a look."""
         return np.flatnonzero(self.suspects["score"] >= WORTH)

@@ -117,7 +117,8 @@ def shown_images(
     """Return some images of the document "worst_images" as pages show them."""
     present = {name for image in images for name in _people(image)}
     order = [*every, *sorted(present - {*every})]
-    style = styles or {name: line_style(place) for place, name in enumerate(order)}
+    style = {name: line_style(place) for place, name in enumerate(order)}
+    style.update(styles or {})
     given = {shape["category"] for image in images for shape in image["shapes"]}
     categories = {name: place for place, name in enumerate(sorted(given))}
     number = {name: place for place, name in enumerate(order) if name in present}

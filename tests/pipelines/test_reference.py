@@ -264,6 +264,15 @@ def test_a_file_that_names_nobody_is_compared_with_a_reference(tmp_path):
     assert "F1 of (not named) with the reference is 0.50" in done.stdout
 
 
+def test_labels_of_yolo_take_what_they_lack_from_the_annotators(tmp_path):
+    write(tmp_path / "team.json", document(TEAM, ("day/1.png", "day/2.png", "day/3.png")))
+    (tmp_path / "gold/labels").mkdir(parents=True)
+    (tmp_path / "gold/labels/1.txt").write_text("0 .1 .1 .1 .1\n")
+    done = run("agree", "team.json", "--reference", "gold", "--details", cwd=tmp_path)
+    assert "images joined by name without folder and suffix, which YOLO lacks" in done.stdout
+    assert " 1 of its 1 image, 1 object" in done.stdout
+
+
 def in_sessions(rows, n_images=2):
     """Return a COCO document from rows of image, annotator, session, category and box."""
     with_key = [
