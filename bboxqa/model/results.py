@@ -257,7 +257,9 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def is_unanimous(self) -> bool:
         """Whether everybody drew every object, with the same category."""
-        return 0 < self.n_units == self.n_complete_units and self.class_agreement.share == 1
+        # Two boxes of a unit may be joined by a third alone, and are no pair then.
+        is_whole = 0 < self.n_units == self.n_complete_units and self.existence.f1 == 1
+        return is_whole and self.class_agreement.share == 1
 
     def __repr__(self) -> str:
         low, high = self.interval
