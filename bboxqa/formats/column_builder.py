@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.formats.columns import (
     Columns,
     Form,
@@ -20,8 +19,6 @@ from bboxqa.formats.columns import (
     Rings,
     Rles,
     Rotations,
-    Segments,
-    Values,
 )
 from bboxqa.formats.raw_values import (
     MARK_KEYS,
@@ -53,14 +50,17 @@ MOST_NUMBERS = 8
 PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": {list}}
 """The types of keys that almost all records have; four numbers count as a list."""
 
-_FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
+_FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints",
+           "score")  # fmt: skip
 _LENGTHS = (5, MOST_NUMBERS)
-_OTHERS = ("composed_names", "text_ids", "marks", "angles", "single_crowds", "ignored",
-           "point_rows", "empty_records")  # fmt: skip
+_OTHERS = ("composed_names", "text_ids", "marks", "empty_records")
 # Type, width and value for missing keys of columns.
 _COLUMNS: dict[str, tuple[str, int, Any]] = {
-    "record": ("u1", 0, 0), "bbox": ("f8", 4, np.nan), "area": ("f8", 0, np.nan),
+    "record": ("u1", 0, 0), "bbox": ("f8", 4, np.nan),
+    **dict.fromkeys(("area", "score", "angle"), ("f8", 0, np.nan)),
     "iscrowd": ("i1", 0, -1), "num_keypoints": ("i8", 0, -1), "form": ("u1", 0, Form.ABSENT),
+    "track": ("i4", 0, -1),
+    **dict.fromkeys(("is_single_crowd", "is_ignored", "has_only_points"), ("?", 0, False)),
     **dict.fromkeys(ID_KEYS, ("i8", 0, 0)),
     **{f"kind.{key}": ("u1", 0, Kind.MISSING) for key in _FIELDS},
     **{f"{part}.{key}": ("?", 0, False) for part in ("whole", "valid") for key in ID_KEYS},
@@ -71,13 +71,8 @@ _PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
     "rles": (Rles, {"row": ("i8", 0), "size": ("i8", 2), "total": ("i8", 0), "area": ("i8", 0),
                     "bounds": ("f8", 4), "compressed": ("?", 0), "problem": ("i4", 0)}),
     "keypoints": (Keypoints, {"row": ("i8", 0), "n_numbers": ("i8", 0), "numbers": ("f8", 0)}),
-    "scores": (Values, {"row": ("i8", 0), "value": ("f8", 0)}),
-    "segments": (Segments, {"row": ("i8", 0), "place": ("i8", 0), "id": ("i8", 0),
-                            "category_id": ("i8", 0), "area": ("f8", 0), "iscrowd": ("i1", 0),
-                            "bbox": ("f8", 4)}),
     "rotations": (Rotations, {"row": ("i8", 0), "n_numbers": ("i8", 0),
                               "values": ("f8", MOST_NUMBERS), "angle": ("f8", 0)}),
-    "tracks": (Values, {"row": ("i8", 0), "value": ("i8", 0)}),
 }  # fmt: skip
 
 
@@ -145,18 +140,15 @@ class ColumnsBuilder:
         self.composed_names: set[str] = set()
         self.text_ids: dict[int, str] = {}
         self.marks: Counter[str] = Counter()
-        self.angles: dict[int, float] = {}
-        self.single_crowds: set[int] = set()
-        self.ignored: set[int] = set()
-        self.point_rows: set[int] = set()
         self.empty_records: list[dict[str, Any]] = []
-        self._segment_counts: list[int] = []
+        self._segments: ColumnsBuilder | None = None
+        self._segment_of: list[tuple[int, int]] = []
+        self._n_records, self._is_panoptic = 0, False
 
     def add(self, values: Sequence[Any] | Window) -> None:
         """Add records of any type."""
-        records = values if isinstance(values, Window) else Window(values)
-        if not self.settings.whole and "segments_info" in records.keys:
-            records = self._segments_of(records)
+        records = self._measured(values if isinstance(values, Window) else Window(values))
+        self._n_records += len(values)
         keys = records.keys
         self._grow("record", records.kinds)
         for key in _FIELDS:
@@ -164,14 +156,11 @@ class ColumnsBuilder:
                 self._grow(f"kind.{key}", kinds_of(records[key], records.types(key)))
                 if key in ID_KEYS:
                     self._add_ids(key, records[key], records.types(key))
+                elif key in ("area", "score"):
+                    self._grow(key, numbers_of(records[key]))
         self._add_boxes(records)
-        if "area" in keys:
-            self._grow("area", numbers_of(records["area"]))
         self._add_crowds(records)
-        if "segmentation" in keys and not records.types("segmentation") <= {
-            msgspec.UnsetType,
-            msgspec.Raw,
-        }:
+        if "segmentation" in keys:
             self._add_outlines(records)
         if "keypoints" in keys:
             self._add_keypoints(records)
@@ -180,37 +169,42 @@ class ColumnsBuilder:
                 self._add_annotators(key, records)
         if keys & {*MARK_KEYS}:
             self.marks += count_marks(zip(*(records[key] for key in MARK_KEYS), strict=True))
-        if "score" in keys:
-            rows = np.array([v is not MISSING for v in records["score"]]).nonzero()[0]
-            value = numbers_of(records["score"])[rows]
-            self._grow("scores", {"row": self.n + rows, "value": value})
         if self.settings.whole:
             self._add_others(records)
         self.n += len(records)
 
-    def _segments_of(self, records: Window) -> Window:
-        """Return the segments of panoptic records as annotations, by whom their record names."""
+    def _measured(self, records: Window) -> Window:
+        """Return records, or the segments of panoptic ones as annotations by whom these name.
+
+        Where rules examine the records, the segments are kept aside.
+        """
+        if "segments_info" not in records.keys:
+            return records
         segments: list[Any] = []
         firsts = sorted({key.partition(".")[0] for key in self.settings.keys} & records.keys)
         rows = zip(records["image_id"], records["segments_info"],
                    *(records[key] for key in firsts), strict=True)  # fmt: skip
-        for image_id, listed, *own in rows:
+        for row, (image_id, listed, *own) in enumerate(rows, self._n_records):
             given = zip(firsts, own, strict=True)
             known = {key: value for key, value in given if value not in (MISSING, None, "")}
             # A record without a list counts as one segment that cannot be used.
-            of_record = listed if isinstance(listed, list) else [None]
-            if not of_record and not is_id(image_id):
-                of_record = [None]
+            is_list = isinstance(listed, list) and (listed != [] or is_id(image_id))
+            of_record = listed if is_list else [None]
+            self._segment_of += [(row, n if is_list else -1) for n in range(len(of_record))]
             for each in of_record:
                 if isinstance(each, dict):
                     own_keys = {k: v for k, v in each.items() if v not in (None, "")}
                     segments.append({**each, **known, **own_keys, "image_id": image_id})
                 else:
                     segments.append(each)
-            self._segment_counts.append(len(of_record))
             if known and not of_record:
                 self.empty_records.append({**known, "image_id": image_id})
-        return Window(segments)
+        self._is_panoptic = True
+        if not self.settings.whole:
+            return Window(segments)
+        self._segments = self._segments or ColumnsBuilder(self.settings)
+        self._segments.add(segments)
+        return records
 
     def _grow(self, name: str, values: Any) -> None:
         """Add values of a column; of a part such as "rings", those of its columns by name."""
@@ -254,7 +248,7 @@ class ColumnsBuilder:
                     angle = degrees(said["rotation"])
                     if angle == angle:  # noqa: PLR0124
                         angles[row] = angle
-            self.angles |= {self.n + row: angle for row, angle in angles.items()}
+            self._grow("angle", [angles.get(row, np.nan) for row in range(len(records))])
         if WRITTEN_ANGLE in records.keys:
             written = enumerate(records[WRITTEN_ANGLE])
             angles |= {row: degrees(value) for row, value in written if value is not MISSING}
@@ -281,16 +275,20 @@ class ColumnsBuilder:
             crowd = np.array(values, np.int8)
             self._grow("iscrowd", crowd)
         if "ignore" in records.keys:
-            pairs = enumerate(zip(records["ignore"], crowd.tolist(), strict=True))
-            self.ignored.update(self.n + row for row, each in pairs if each[0] == 1 != each[1])
+            pairs = zip(records["ignore"], crowd.tolist(), strict=True)
+            self._grow("is_ignored", [said == 1 != own for said, own in pairs])
         rows = np.flatnonzero(crowd == 1).tolist()
         if rows and "attributes" in records.keys:
             said, outlines = records["attributes"], records["segmentation"]
-            masks = (row for row in rows if _is_like(outlines[row], dict, rb"\{"))
-            self.single_crowds.update(self.n + row for row in masks if are_of_cvat(said[row]))
+            is_single = np.zeros(len(records), np.bool_)
+            for row in rows:
+                is_single[row] = _is_like(outlines[row], dict, rb"\{") and are_of_cvat(said[row])
+            self._grow("is_single_crowd", is_single)
 
     def _add_outlines(self, records: Window) -> None:
         column = records["segmentation"]
+        if records.types("segmentation") <= {msgspec.UnsetType, msgspec.Raw}:
+            return
         # Of typed records, one or two lists of numbers are rings.
         most = 2 if records.are_typed else 0
         forms = np.array(
@@ -327,9 +325,9 @@ class ColumnsBuilder:
     def _add_keypoints(self, records: Window) -> None:
         values = records["keypoints"]
         if not records.types("bbox") <= {list}:
-            for row, box in enumerate(records["bbox"]):
-                if box in (MISSING, None) and _is_like(values[row], list, rb"\[\s*[^\s\]]"):
-                    self.point_rows.add(self.n + row)
+            pairs = zip(records["bbox"], values, strict=True)
+            self._grow("has_only_points", [box in (MISSING, None) and _is_like(
+                points, list, rb"\[\s*[^\s\]]") for box, points in pairs])  # fmt: skip
         if msgspec.Raw in records.types("keypoints"):
             return
         rows = [n for n, value in enumerate(values) if value is not MISSING and value is not None]
@@ -371,41 +369,14 @@ class ColumnsBuilder:
         if "num_keypoints" in records.keys:
             counts = map(whole_number, records["num_keypoints"])
             self._grow("num_keypoints", [-1 if value is None else value for value in counts])
-        if "segments_info" in records.keys:
-            self._add_segments(records["segments_info"])
         if not records.keys & {"attributes", "track_id"}:
             return
-        names, rows, codes = self._track_names, [], []
-        pairs = zip(records["track_id"], records["attributes"], strict=True)
-        for row, (given, said) in enumerate(pairs):
+        names, codes = self._track_names, []
+        for given, said in zip(records["track_id"], records["attributes"], strict=True):
             track = _inside(said, "track_id") if given is MISSING else given
-            if type(track) in (int, str) and track != "":
-                rows.append(row)
-                codes.append(names.setdefault(str(track), len(names)))
-        self._grow("tracks", {"row": self.n + np.array(rows, np.int64), "value": codes})
-
-    def _add_segments(self, column: Sequence[Any]) -> None:
-        places: list[tuple[int, int]] = []
-        segments: list[Any] = []
-        for row, value in enumerate(column):
-            if type(value) is list:
-                places += [(row, place) for place in range(len(value))]
-                segments += value
-            elif value is not MISSING:
-                places.append((row, -1))
-                segments.append(None)
-        found = Window(segments)
-        iscrowd = _whole(found["iscrowd"])
-        of_list = np.array(places, np.int64).reshape(-1, 2)
-        self._grow("segments", {
-            "row": self.n + of_list[:, 0],
-            "place": of_list[:, 1],
-            "id": _whole(found["id"]),
-            "category_id": _whole(found["category_id"]),
-            "area": numbers_of(found["area"]),
-            "iscrowd": np.where(np.isin(iscrowd, (0, 1)), iscrowd, -1),
-            "bbox": boxes_of(found["bbox"], set(map(type, found["bbox"]))),
-        })  # fmt: skip
+            is_one = type(track) in (int, str) and track != ""
+            codes.append(names.setdefault(str(track), len(names)) if is_one else -1)
+        self._grow("track", codes)
 
     def done(self) -> Columns:
         """Return the collected columns."""
@@ -435,18 +406,15 @@ class ColumnsBuilder:
             annotator={key: found[f"annotator.{key}"] for key in self.settings.keys},
             annotator_names=tuple(self._names),
             annotator_texts=self._texts,
-            segment_counts=tuple(self._segment_counts) if self._segment_counts else None,
+            segments=None if self._segments is None else self._segments.done(),
+            segment_of=np.array(self._segment_of, np.int64).reshape(-1, 2),
+            are_segments=self._is_panoptic and not self.settings.whole,
             **{name: getattr(self, name) for name in _OTHERS},
         )
 
 
 def _inside(value: object, key: str) -> Any:
     return value.get(key) if isinstance(value, Mapping) else None
-
-
-def _whole(column: Sequence[Any]) -> IndexArray:
-    """Return whole numbers, (N,) int64; -1 for negative numbers and all other values."""
-    return np.array([v if type(v) is int and 0 <= v < 1 << 63 else -1 for v in column], np.int64)
 
 
 def _is_like(value: object, kind: type, pattern: bytes) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, IntArray
 
@@ -149,33 +148,6 @@ class Keypoints(msgspec.Struct, frozen=True, eq=False, dict=True):
         return found
 
 
-class Values(msgspec.Struct, frozen=True, eq=False):
-    """Annotations that have a value, such as a score."""
-
-    row: IndexArray
-    """(D,) int64."""
-    value: NDArray[Any]
-    """(D,)."""
-
-
-class Segments(msgspec.Struct, frozen=True, eq=False):
-    """The segments of panoptic annotations."""
-
-    row: IndexArray
-    """(G,) int64. The annotation of each segment."""
-    place: IndexArray
-    """(G,) int64. Its index in the list of its annotation; -1 where the value is not a list."""
-    id: IndexArray
-    category_id: IndexArray
-    """(G,) int64. -1 where they are not written as whole numbers."""
-    area: FloatArray
-    """(G,) float64. NaN where the area is not a finite number."""
-    iscrowd: IntArray
-    """(G,) int8. -1 where the value is not 0 or 1."""
-    bbox: FloatArray
-    """(G, 4) float64. x, y, width, height in pixels; NaN where they are not 4 finite numbers."""
-
-
 class Rotations(msgspec.Struct, frozen=True, eq=False):
     """Annotations with a box of five or eight numbers, or an angle other than 0."""
 
@@ -212,17 +184,24 @@ class Columns(msgspec.Struct, frozen=True, eq=False):
     """(N,) int8. -1 where the value is not 0 or 1."""
     num_keypoints: IndexArray
     """(N,) int64. -1 where the value is not a whole number."""
+    score: FloatArray
+    """(N,) float64. NaN where the score of a detector is not a finite number."""
+    angle: FloatArray
+    """(N,) float64. The attribute `rotation` in degrees, NaN where it is missing or no number."""
+    track: IntArray
+    """(N,) int32. Index into `track_names`; -1 for none."""
+    is_single_crowd: BoolArray
+    """(N,) bool. Whether `iscrowd` is 1 for a single object, as CVAT writes masks."""
+    is_ignored: BoolArray
+    """(N,) bool. Whether `ignore` is 1, and `iscrowd` is not."""
+    has_only_points: BoolArray
+    """(N,) bool. Whether there are key points, and no box."""
     form: ByteArray
     """(N,) uint8. The `Form` of the outline."""
     rings: Rings
     rles: Rles
     keypoints: Keypoints
-    scores: Values
-    """float64. NaN where the score of a detector is not a finite number."""
-    segments: Segments
     rotations: Rotations
-    tracks: Values
-    """int64. Indices into `track_names`."""
     track_names: tuple[str, ...]
     annotator: dict[str, IntArray]
     """dict of str to (N,) int32. By annotator key, indices into `annotator_names`; -1 where the key
@@ -239,16 +218,13 @@ class Columns(msgspec.Struct, frozen=True, eq=False):
     """The annotators that are lists or objects in the file."""
     marks: Mapping[str, int] = msgspec.field(default_factory=Counter)
     """The number of annotations that a machine created first, by the key that says so."""
-    angles: Mapping[int, float] = msgspec.field(default_factory=dict)
-    """By row, the attribute `rotation` in degrees, also if it is 0."""
-    single_crowds: AbstractSet[int] = frozenset()
-    """The rows with `iscrowd` 1 that are single objects, as CVAT writes masks."""
-    ignored: AbstractSet[int] = frozenset()
-    """The rows with `ignore` 1 whose `iscrowd` is not 1."""
-    point_rows: AbstractSet[int] = frozenset()
-    """The rows without a box whose list of key points is not empty."""
-    segment_counts: tuple[int, ...] | None = None
-    """If segments of panoptic records were read as annotations, their number in each record."""
+    segments: "Columns | None" = None
+    """The segments of panoptic records, if rules examine these."""
+    segment_of: IndexArray = msgspec.field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    """(S, 2) int64. The record of each segment of panoptic records, and its index in the list; -1
+    where the value is not a list."""
+    are_segments: bool = False
+    """Whether the segments of panoptic records were read as annotations."""
     empty_records: Sequence[Mapping[str, Any]] = ()
     """Panoptic records without segments that name an annotator."""
 

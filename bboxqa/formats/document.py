@@ -135,11 +135,11 @@ def file_of_records(
     """
     builder = ColumnsBuilder(options)
     builder.add(records)
-    found = measured(Path(source.name), builder.done(), options)
+    columns, notes = measured(Path(source.name), builder.done(), options)
     lists = {
         "images": msgspec.to_builtins(images),
         "categories": msgspec.to_builtins(categories),
         "annotations": records,
     }
     kept = lists if options.records else None
-    return AnnotationFile(source, images, categories, found.columns, found.notes, lists=kept)
+    return AnnotationFile(source, images, categories, columns, notes, lists=kept)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, rows
@@ -28,7 +27,7 @@ _FIVE, _EIGHT = 5, 8
 _TURNED = "with a rotated box compared by the upright bounds (else: --similarity obb)"
 _ANGLED = "with an attribute 'rotation' compared by bbox, without it (else: --similarity obb)"
 _SINGLE_CROWDS = "with iscrowd 1 taken as single objects: CVAT writes 1 for every mask and ellipse"
-
+_IGNORED = "with ignore 1 taken as crowd; bboxqa validate: S017"
 
 _Turned = tuple[IndexArray, FloatArray, RotatedColumns]
 
@@ -83,9 +82,7 @@ def _rotated_columns(columns: Columns, bbox: FloatArray, turned: _Turned | None)
     if turned is not None:
         row, _, of = turned
         box[row], form[row] = of.box, of.form
-    said = np.full(n, np.nan)
-    said[list(columns.angles)] = list(columns.angles.values())
-    said[~(np.abs(said) < FARTHEST)] = np.nan
+    said = np.where(np.abs(columns.angle) < FARTHEST, columns.angle, np.nan)
     angled = np.flatnonzero((form == BoxForm.UPRIGHT) & (np.nan_to_num(said) % 360 != 0))
     box[angled, 4], form[angled] = said[angled] % 360, BoxForm.ANGLE
     named = np.flatnonzero(~np.isnan(said) & (form == BoxForm.RECTANGLE))
@@ -99,15 +96,6 @@ _LONGEST_ID = 100
 _ABSENT = (Kind.MISSING, Kind.NULL)
 
 
-class Measured(msgspec.Struct, frozen=True, eq=False):
-    """The annotations of a document that can be measured, and what is to be said of the others."""
-
-    columns: FileColumns
-    rows: IndexArray
-    """(M,) int64. The rows of these annotations in the document."""
-    notes: tuple[str, ...]
-
-
 def measured(
     path: Path,
     columns: Columns,
@@ -116,8 +104,8 @@ def measured(
     *,
     records: str = "annotations",
     boxes_are_outlines: bool = False,
-) -> Measured:
-    """Return the annotations of a document as agreement needs them.
+) -> tuple[FileColumns, tuple[str, ...]]:
+    """Return the annotations of a document as agreement needs them, and notes on the others.
 
     With `boxes_are_outlines`, a box without an outline has that of its four sides. Raises
     DatasetError with `problems`, and with values of `records` that falsify a result.
@@ -128,13 +116,10 @@ def measured(
     bbox = columns.bbox
     if turned is not None or keypoints is not None:
         bbox = _boxes(columns, turned, keypoints)
-    left_out, score = np.zeros(len(columns), np.bool_), None
+    left_out = np.zeros(len(columns), np.bool_)
     # Annotations with key points but no box, unless all are such, or are compared.
-    if not options.keypoints and len(columns.point_rows) < len(columns):
-        left_out[list(columns.point_rows)] = True
-    if options.scores:
-        score = np.full(len(columns), np.nan)
-        score[columns.scores.row] = columns.scores.value
+    if not options.keypoints and not columns.has_only_points.all():
+        left_out = columns.has_only_points
     wrong = {key: rows & ~left_out for key, rows in _wrong(columns, options, bbox).items()}
     if problems := [*problems, *_problems(str(path), columns, wrong, records)]:
         raise DatasetError(problems, files=[path] * len(problems))
@@ -146,22 +131,19 @@ def measured(
         texts = [text[:_LONGEST_ID] for text in columns.text_ids.values()]
         text_ids = columns.id.astype(f"U{max(20, *map(len, texts))}")
         text_ids[list(columns.text_ids)] = texts
-    crowd = columns.iscrowd == 1
-    crowd[list(columns.single_crowds)] = False
-    crowd[list(columns.ignored)] = True
+    crowd = (columns.iscrowd == 1) & ~columns.is_single_crowd | columns.is_ignored
     found = FileColumns(
         columns.id, columns.image_id, columns.category_id, bbox, crowd,
         {key: _authors(columns, key) for key in options.keys}, outlines, Counter(columns.marks),
-        keypoints, text_ids, rotated, score,
+        keypoints, text_ids, rotated, columns.score if options.scores else None,
     )  # fmt: skip
-    angles = {} if boxes_are_outlines or has_more else columns.angles
-    notes = [*_notes(columns, options, found, turned, angles)]
-    kept = np.flatnonzero(~left_out)
-    if n_left := len(columns) - len(kept):
+    are_angles = not (boxes_are_outlines or has_more)
+    notes = [*_notes(columns, options, found, turned, are_angles=are_angles)]
+    if n_left := int(left_out.sum()):
         some = f"{count(n_left, 'annotation')} with key points and no box"
         notes.append(f"{some} not compared; --similarity keypoints compares key points")
-        found = found.take(kept)
-    return Measured(found, kept, tuple(notes))
+        found = found.take(~left_out)
+    return found, tuple(notes)
 
 
 def _authors(columns: Columns, key: str) -> Authors:
@@ -184,8 +166,8 @@ def _boxes(columns: Columns, turned: _Turned | None, keypoints: Keypoints | None
         wrong = (of.box[:, 2:4] < 0).any(1)
         sides[wrong] = of.box[wrong, 2:4]
         bbox[row] = np.concatenate([low, sides], axis=1)
-    if keypoints is not None and columns.point_rows:
-        places = np.array(sorted(columns.point_rows))
+    if keypoints is not None and columns.has_only_points.any():
+        places = np.flatnonzero(columns.has_only_points)
         bbox[places] = keypoints.take(places).extent()
     return bbox
 
@@ -218,8 +200,7 @@ def _wrong(columns: Columns, options: ReadSettings, bbox: FloatArray) -> dict[st
         bad[of_points[~np.isfinite(points.points).all(axis=1)]] = True
         wrong["keypoints"] = bad
     if options.rotated:
-        wrong["attributes.rotation"] = bad = none.copy()
-        bad[[row for row, angle in columns.angles.items() if abs(angle) >= FARTHEST]] = True
+        wrong["attributes.rotation"] = np.abs(columns.angle) >= FARTHEST
     return wrong
 
 
@@ -248,7 +229,7 @@ def _problems(
             row = int(part[0])
             own = f" (id {columns.text_ids.get(row, columns.id[row])})"
             has_id = columns.valid["id"][row] and records == "annotations"
-            place = f"{records}[{row}]" if columns.segment_counts is None else f"segment {row + 1}"
+            place = f"segment {row + 1}" if columns.are_segments else f"{records}[{row}]"
             label = f"{place}{own * bool(has_id)}{more_rows(part)}"
             said = f"{key or 'the record'} {is_what}; expected {_EXPECTED[key]}"
             listed.append((row, f"{name}: {label}: {said}"))
@@ -321,13 +302,16 @@ def _notes(
     options: ReadSettings,
     found: FileColumns,
     turned: _Turned | None,
-    angles: Mapping[int, float],
+    *,
+    are_angles: bool,
 ) -> Iterator[str]:
     """Yield notes on what is compared in a simpler form than in the file."""
     n_turned = n_angles = 0
     if not (options.rotated or options.outlines):
         n_turned = 0 if turned is None else len(turned[0])
-        n_angles = sum(abs(each) < FARTHEST and each % 360 != 0 for each in angles.values())
+        turns = np.abs(columns.angle) < FARTHEST
+        turns &= np.mod(columns.angle, 360, where=turns, out=np.zeros(len(turns))) != 0
+        n_angles = int(turns.sum()) * are_angles
     n_quadrilaterals = n_others = n_visibilities = 0
     if found.rotated is not None and not options.outlines:
         of_form = np.bincount(found.rotated.form, minlength=len(BoxForm)).tolist()
@@ -341,8 +325,8 @@ def _notes(
         (n_visibilities, "key point", "of another visibility than 0, 1 and 2 clipped to it (K002)"),
         (n_quadrilaterals, "outline", "with four corners compared by the rectangle around it"),
         (n_others, "other outline", "compared by the upright box (else: --similarity polygon)"),
-        (len(columns.single_crowds), "annotation", _SINGLE_CROWDS),
-        (len(columns.ignored), "annotation", "with ignore 1 taken as crowd; bboxqa validate: S017"),
+        (int(columns.is_single_crowd.sum()), "annotation", _SINGLE_CROWDS),
+        (int(columns.is_ignored.sum()), "annotation", _IGNORED),
     ):
         if n:
             yield f"{count(n, what)} {said}"

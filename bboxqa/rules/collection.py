@@ -304,7 +304,8 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Checked:
 
 def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: bool) -> Checked:
     """C010 and D004: categories that differ from most of a track, and tracks twice in an image."""
-    columns, images, rows = document.annotations, document.images, document.annotations.tracks.row
+    columns, images = document.annotations, document.images
+    rows = np.flatnonzero(columns.track >= 0)
     is_single = document.reading.origin is None or document.name.lower().endswith((".json", ".xml"))
     if not is_single or (is_category and "tracks" in document.reading.spans):
         return
@@ -315,7 +316,7 @@ def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: 
         for row, name in enumerate(images.texts("file_name"))
     ]
     video = np.append(np.unique(videos, return_inverse=True)[1], -1)[document.image[rows]]
-    keys = np.stack([columns.tracks.value, document.once(authorship).author[rows], video], 1)
+    keys = np.stack([columns.track[rows], document.once(authorship).author[rows], video], 1)
     track = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     category, image = document.category[rows], document.image[rows]
     first = layout.first_equal([track, image])
@@ -325,7 +326,7 @@ def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: 
     most = keys[order[run_starts(keys[order, 0])], 1][track]
 
     def says(place: int) -> str:
-        name = shortened(columns.track_names[columns.tracks.value[place]])
+        name = shortened(columns.track_names[columns.track[rows[place]]])
         if is_category:
             own, usual = (_category(document, int(each[place])) for each in (category, most))
             return f"category is {own}, but {usual} in most images of track {name}"

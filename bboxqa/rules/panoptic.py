@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, find
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, find
 from bboxqa.core.json_values import shortened
 from bboxqa.core.machine import threads
 from bboxqa.core.text import clean, first_few
+from bboxqa.formats.columns import Columns, Kind
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout
 from bboxqa.rules.base import Checked, Rows, rule
@@ -22,21 +23,27 @@ _COLOURS = f"1 to {_N_COLOURS - 1:,}, as red + 256 green + 65536 blue"
 _AT = "annotations/segments_info"
 
 
+def _whole(segments: Columns, key: str) -> IndexArray:
+    """Return the ids of segments, (S,); -1 where they are not written as whole numbers."""
+    ids: IndexArray = getattr(segments, key)
+    is_whole = segments.whole[key] & (segments.kind[key] == Kind.INT) & (ids >= 0)
+    return np.where(is_whole, ids, -1)
+
+
 def _of_segments(document: Document, code: str, where: BoolArray, key: str, expected: str) -> Rows:
     """Return the segments where the value of a key, or the segment itself, is wrong."""
-    segments = document.annotations.segments
+    row, place = document.annotations.segment_of.T
 
     def says(which: int) -> str:
-        record = document.record(int(segments.row[which]))
-        segment = record["segments_info"][int(segments.place[which])]
+        segment = document.record(int(row[which]))["segments_info"][int(place[which])]
         if not key:
             return f"segment is {shortened(segment)}"
         name = f"segment {shortened(segment['id'])}" if "id" in segment else "a segment"
         return f"{key} of {name} is {shortened(segment[key]) if key in segment else 'missing'}"
 
     keys = (key,) if key else ()
-    inner = lambda which: (int(segments.place[which]), *keys)  # noqa: E731
-    return Rows(where, says, _AT, expected, owner=segments.row, inner=inner, code=code)
+    inner = lambda which: (int(place[which]), *keys)  # noqa: E731
+    return Rows(where, says, _AT, expected, owner=row, inner=inner, code=code)
 
 
 def panoptic_example(**segment: object) -> str:
@@ -54,29 +61,32 @@ def panoptic_example(**segment: object) -> str:
 def _segments(document: Document, _settings: ValidateSettings) -> Checked:
     """G001 to G004: segments without a key, and impossible ids, categories and areas."""
     segments, unlisted = document.annotations.segments, document.is_object.copy()
-    ids, area, box = segments.id, segments.area, segments.bbox[:, 2] * segments.bbox[:, 3]
-    unlisted[segments.row[segments.place >= 0]] = False
+    if segments is None:
+        return
+    ids, area, box = _whole(segments, "id"), segments.area, segments.bbox[:, 2:].prod(1)
+    categories, (row, place) = _whole(segments, "category_id"), document.annotations.segment_of.T
+    unlisted[row[place >= 0]] = False
     # An empty list has no segments either, but is valid.
     wrong = [row for row in np.flatnonzero(unlisted).tolist()
              if document.record(row).get("segments_info") != []]  # fmt: skip
     yield Rows(wrong, at=_AT, expected="a list of segments", code="G001")
     lacks = {
         ("id", _WHOLE): ids < 0,
-        ("category_id", _WHOLE): segments.category_id < 0,
+        ("category_id", _WHOLE): categories < 0,
         ("area", "a number of pixels"): np.isnan(area),
-        ("iscrowd", "0 or 1"): segments.iscrowd < 0,
+        ("iscrowd", "0 or 1"): (segments.iscrowd < 0) | (segments.kind["iscrowd"] != Kind.INT),
     }
     if kind_of(document).is_of_truth:
         # The areas of results are counted in their PNG.
         lacks = dict(list(lacks.items())[:2])
-    left = segments.place >= 0
+    left = place >= 0
     empty = left & np.logical_and.reduce(list(lacks.values()))
     found = [("G001", empty, "", f"an object with {', '.join(key for key, _ in lacks)}")]
     left &= ~empty
     for (key, expected), lacking in lacks.items():
         found.append(("G001", left & lacking, key, expected))
         left = left & ~lacking
-    repeated = (layout.first_equal([segments.row, ids]) != np.arange(len(ids))) & (ids > 0)
+    repeated = (layout.first_equal([row, ids]) != np.arange(len(ids))) & (ids > 0)
     found += [
         ("G002", (ids == 0) | (ids >= _N_COLOURS), "id", _COLOURS),
         ("G002", repeated, "id", "an id that no other segment of the image has"),
@@ -85,11 +95,11 @@ def _segments(document: Document, _settings: ValidateSettings) -> Checked:
     ]
     if document.complete("categories"):
         known = document.categories.id[document.categories.whole]
-        unknown = (find(known, segments.category_id) < 0) & (segments.category_id >= 0)
+        unknown = (find(known, categories) < 0) & (categories >= 0)
         found.append(("G003", unknown, "category_id", "the id of one of the categories"))
     yield from (_of_segments(document, *each) for each in found)
     areas, n = np.where(area > 0, area, 0), len(document.annotations)
-    total = np.bincount(segments.row, areas, minlength=n)
+    total = np.bincount(row, areas, minlength=n)
     says, expected = "areas of the segments add up to {value} px", "at most those of the image"
     beyond, value = total > document.size.prod(axis=1), lambda row: int(total[row])
     yield Rows(beyond, says, _AT, expected, value, code="G004")
@@ -141,22 +151,25 @@ def _read_png(place: Place, size: FloatArray) -> _Png:
 def _unlike(document: Document, _settings: ValidateSettings) -> Checked:
     """G005 and G006: PNGs that cannot be used, or differ from the segments."""
     segments, pngs = document.annotations.segments, dict(enumerate(_pngs(document)))
+    if segments is None:
+        return
     unusable = {row: png for row, png in pngs.items() if isinstance(png, str)}
     names = {row: shortened(document.record(row).get("file_name")) for row in unusable}
     says = lambda row: f"PNG {names[row]} {unusable[row]}"  # noqa: E731
     yield Rows([*unusable], says, "annotations/file_name", few=1, code="G005")
-    bounds = np.searchsorted(segments.row, np.arange(len(document.annotations) + 1))
+    owner, n = document.annotations.segment_of[:, 0], len(document.annotations)
+    bounds = np.searchsorted(owner, np.arange(n + 1))
     messages = {}
     for row, pixels in pngs.items():
         if not isinstance(pixels, dict):
             continue
         own = slice(bounds[row], bounds[row + 1])
-        ids, first = np.unique(segments.id[own], return_index=True)
+        ids, first = np.unique(_whole(segments, "id")[own], return_index=True)
         areas = dict(zip(ids.tolist(), segments.area[own][first].tolist(), strict=True))
         # Results may omit areas.
         known = (each for each in areas.keys() & pixels.keys() if not np.isnan(areas[each]))
         parts = (
-            ("only listed", {*areas} - {*pixels}),
+            ("only listed", {*areas} - {*pixels, -1}),
             ("only in the PNG", {*pixels} - {*areas}),
             ("with another area", {each for each in known if areas[each] != pixels[each]}),
         )

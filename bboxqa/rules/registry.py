@@ -131,7 +131,7 @@ def applicable(codes: Sequence[str], document: Document) -> list[str]:
         "not_finite": reading.not_finite,
         "repeated": reading.repeated,
         "people": columns.annotator_names or keys[0] & {"annotator", *ASKED_KEYS},
-        "tracks": len(columns.tracks.row),
+        "tracks": len(columns.track_names),
         "outlines": document.outlined.any(),
         "masks": len(columns.rles.row) or (columns.iscrowd == 1).any(),
         "rotated boxes": len(columns.rings.row) or len(columns.rotations.row),

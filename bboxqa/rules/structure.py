@@ -190,7 +190,7 @@ def _values(document: Document, _settings: ValidateSettings) -> Checked:
     for where in (absent["area"], wrong):
         yield Rows(where, at="annotations/area", expected=expected, new=new_area, code="S011")
     says = "ignore is 1, which pycocotools overwrites with iscrowd: the object counts"
-    rows, expected = sorted(columns.ignored), "iscrowd 1, or no ignore"
+    rows, expected = columns.is_ignored, "iscrowd 1, or no ignore"
     yield Rows(rows, says, "annotations/ignore", expected, code="S017")
 
 
@@ -357,10 +357,9 @@ def _not_examined(document: Document, _settings: ValidateSettings) -> Checked:
 
 def _scores(document: Document, _settings: ValidateSettings) -> Checked:
     """E001 and E002: results whose score is no finite number, or outside of 0 to 1."""
-    scores, none, at = document.annotations.scores, document.is_object.copy(), "annotations/score"
-    none[scores.row[~np.isnan(scores.value)]] = False
-    odd = np.unique(scores.row[(scores.value < 0) | (scores.value > 1)])
-    for where, code in ((none, "E001"), (odd, "E002")):
+    score, at = document.annotations.score, "annotations/score"
+    none = document.is_object & np.isnan(score)
+    for where, code in ((none, "E001"), ((score < 0) | (score > 1), "E002")):
         yield Rows(where, at=at, expected="a number from 0 to 1", code=code)
 
 

@@ -72,13 +72,13 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     images = _converted("images", document, image_type(options.keys), problems)
     categories = _converted("categories", document, Category, problems)
     columns = document.annotations
-    found = measured(path, columns, options, problems)
+    found, notes = measured(path, columns, options, problems)
     lists = _loaded(document.text) if options.records else None
     if options.on_records is not None:
         for records in _annotations_in(document):
             options.on_records(records)
-    file = AnnotationFile(source, images, categories, found.columns, found.notes, lists=lists)
-    if columns.segment_counts is not None:
+    file = AnnotationFile(source, images, categories, found, notes, lists=lists)
+    if columns.are_segments:
         return _segments_file(file, columns, path)
     # Annotations from evenly spread positions in the text; all if it has up to 500 kB.
     section = document.sections.get("annotations", Section())
@@ -251,14 +251,11 @@ COCO = Format("coco", (".json",), _recognises, read_file, read_document)
 
 def _segments_file(file: AnnotationFile, columns: Columns, path: Path) -> AnnotationFile:
     """Return a panoptic file, whose outlines are in PNG files that are not read."""
-    counts = np.array(columns.segment_counts or (), np.int64)
     found, own_ids = file.columns, None
     n = len(found.id)
     if len(np.unique(found.id)) < n:
-        of = np.repeat(np.arange(len(counts)), counts)
-        places = np.arange(n) - (np.cumsum(counts) - counts)[of]
-        pairs = zip(of.tolist(), places.tolist(), strict=True)
-        at = np.array([f"/annotations/{row}/segments_info/{place}" for row, place in pairs])
+        places = columns.segment_of.tolist()
+        at = np.array([f"/annotations/{row}/segments_info/{place}" for row, place in places])
         own_ids = FilePlaces((path.name,), np.zeros(n, np.int32), at)
         found = replace(found, id=np.arange(1, n + 1), text_ids=None)
     _name_asked(found, columns.empty_records, file.images)
@@ -322,28 +319,25 @@ def _results_file(
         document = read_bytes(document.text, document.name, replace(options, outlines=True))
     columns = _with_boxes_of_masks(document.annotations)
     document.annotations = columns
-    score = np.full(len(columns), np.nan)
-    score[columns.scores.row] = columns.scores.value
     problems = []
-    if len(rows := np.flatnonzero(np.isnan(score))):
+    if len(rows := np.flatnonzero(np.isnan(columns.score))):
         label = f"{document.name}: results[{rows[0]}]{more_rows(rows)}"
         problems = [f"{label}: score is missing, or no number; expected one from 0 to 1"]
-    found = measured(path, columns, options, problems, records="results")
-    check_scores(path, score, options.score)
-    kept = np.flatnonzero(score[found.rows] >= options.score)
-    rows = found.rows[kept]
+    found, notes = measured(path, columns, options, problems, records="results")
+    check_scores(path, columns.score, options.score)
+    found = found.take(columns.score[found.id - 1] >= options.score)
+    rows = found.id - 1
     records = _loaded(document.text) if options.records else []
     for number, (record, box) in enumerate(zip(records, columns.bbox.tolist(), strict=False), 1):
         record["id"] = number
         if not record.get("bbox") and not np.isnan(box[0]):
             record["bbox"] = box
-    kept_columns = replace(found.columns.take(kept), id=rows + 1, text_ids=None)
     return AnnotationFile(
         replace(source, score=options.score),
         [Image(each, f"image {each}") for each in _ids(document, "image_id")],
         [Category(each, f"category {each}") for each in _ids(document, "category_id")],
-        kept_columns,
-        found.notes,
+        found,
+        notes,
         records="results",
         n_below=len(columns) - len(rows),
         own_ids=FilePlaces((f"{path.name}#/",), np.zeros(len(rows), np.int32), rows),
@@ -361,8 +355,9 @@ def _with_boxes_of_masks(columns: Columns) -> Columns:
     bounds = rles.bounds[missing]
     bbox[rles.row[missing]] = np.concatenate([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]], axis=1)
     # Each result is found by its place, so that an id of its own has no use.
-    valid = {**columns.valid, "id": np.ones(len(columns), np.bool_)}
-    return replace(columns, bbox=bbox, valid=valid)
+    n = len(columns)
+    valid = {**columns.valid, "id": np.ones(n, np.bool_)}
+    return replace(columns, id=np.arange(1, n + 1), text_ids={}, bbox=bbox, valid=valid)
 
 
 def check_scores(path: Path | str, score: FloatArray, least: float) -> None:

@@ -246,7 +246,9 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
     """
     document, origin, found = _read(translate, path, options)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
-    of = measured(path, document.annotations, options, problems, boxes_are_outlines=True)
+    columns, of_columns = measured(
+        path, document.annotations, options, problems, boxes_are_outlines=True
+    )
     notes = [*found.notes]
     if found.n_rotated and not (options.outlines or options.rotated):
         some = count(found.n_rotated, "rotated box", "rotated boxes")
@@ -258,8 +260,8 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         Source(str(path), *given),
         msgspec.convert(document.images, of_images),
         msgspec.convert(document.categories, list[Category]),
-        of.columns,
-        (*notes, *of.notes),
+        columns,
+        (*notes, *of_columns),
         found.named_by,
         title=found.title,
         lists_images=found.lists_images,
