@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -21,8 +20,15 @@ from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.shapes import ValueProblemError, angle_in, number_in, turned_box
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.names import plain_xml
-from bboxqa.formats.xml_elements import Element, XmlError, tree_of
+from bboxqa.formats.xml_elements import (
+    Element,
+    XmlError,
+    block,
+    leaf,
+    leaves,
+    plain_xml,
+    tree_of,
+)
 
 _MARKS = ("difficult", "truncated", "occluded")
 _BOX_SIDES = ("xmin", "ymin", "xmax", "ymax")
@@ -191,46 +197,31 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     base = 0 if are_edges else int((edges % 1 != 0).sum() <= _FEW_FRACTIONS * edges.size)
     for place, _, drawn, path in content.files(VOC.folder, ".xml"):
         image = content.images[place]
-        file = _text(image_name(image))
-        lines = [
-            f"<annotation>\n  <folder></folder>\n  <filename>{file}</filename>\n",
-            "  <source>\n    <database>Unknown</database>\n  </source>\n",
-            f"  <size>\n    <width>{int(image['width'])}</width>\n",
-            f"    <height>{int(image['height'])}</height>\n    <depth>3</depth>\n  </size>\n",
-            f"  <segmented>0</segmented>\n  <first_pixel>{base}</first_pixel>\n",
+        size = {"width": int(image["width"]), "height": int(image["height"]), "depth": 3}
+        parts = [
+            leaves(1, {"folder": "", "filename": image_name(image)}),
+            block(1, "source", [leaf(2, "database", "Unknown")]),
+            block(1, "size", [leaves(2, size)]),
+            leaves(1, {"segmented": 0, "first_pixel": base}),
         ]
         corners = _corners(drawn, base).tolist()
-        for each, (left, top, right, bottom) in zip(drawn, corners, strict=True):
+        for each, box in zip(drawn, corners, strict=True):
             marks = shapes.mapping(each.get(ATTRIBUTES))
-            name = _text(content.category_names[each["category_id"]])
-            lines.append(f"  <object>\n    <name>{name}</name>\n    <pose>Unspecified</pose>\n")
-            for mark in _WRITTEN_MARKS:
-                is_set = marks.get(mark) in _SET
-                if mark != "occluded" or is_set:
-                    lines.append(f"    <{mark}>{int(is_set)}</{mark}>\n")
-            turned = content.rotated(each, any_rectangle=True)
-            if turned is None:
-                box = {"xmin": left, "ymin": top, "xmax": right, "ymax": bottom}
-                lines += _numbers("bndbox", box)
-            else:
+            about = {"name": content.category_names[each["category_id"]], "pose": "Unspecified"}
+            about |= {mark: int(marks.get(mark) in _SET) for mark in _WRITTEN_MARKS}
+            if not about["occluded"]:
+                del about["occluded"]
+            kind, numbers = "bndbox", dict(zip(_BOX_SIDES, box, strict=True))
+            if (turned := content.rotated(each, any_rectangle=True)) is not None:
                 # As roLabelImg writes it, with angles below a half turn.
+                kind = about["type"] = "robndbox"
                 x, y, width, height, degrees = turned.tolist()
-                centre, angle = {"cx": x + base, "cy": y + base}, math.radians(degrees % 180)
-                lines.append("    <type>robndbox</type>\n")
-                lines += _numbers("robndbox", {**centre, "w": width, "h": height, "angle": angle})
-            lines.append("  </object>\n")
-        yield Written(path, "".join([*lines, "</annotation>\n"]).encode())
-
-
-def _numbers(name: str, values: dict[str, float]) -> Iterator[str]:
-    yield f"    <{name}>\n"
-    for key, each in values.items():
-        yield f"      <{key}>{each:.10g}</{key}>\n"
-    yield f"    </{name}>\n"
-
-
-def _text(text: str) -> str:
-    return escape(plain_xml(text), {"\r": "&#13;"})
+                numbers = {"cx": x + base, "cy": y + base, "w": width, "h": height}
+                numbers["angle"] = math.radians(degrees % 180)
+            texts = {key: f"{number:.10g}" for key, number in numbers.items()}
+            shape = block(2, kind, [leaves(3, texts)])
+            parts.append(block(1, "object", [leaves(2, about), shape]))
+        yield Written(path, block(0, "annotation", parts).encode())
 
 
 VOC = Writer(

@@ -1,12 +1,17 @@
-"""Parsing XML, whole or in chunks, while refusing document types and entities."""
+"""Parsing XML, whole or in chunks, while refusing document types and entities; and writing it."""
 
+import re
+from collections.abc import Iterable, Mapping
 from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
 from bboxqa.formats.heads import absence_of
 
 _MOST_DEEP, _MOST_ELEMENTS = 100, 1_000_000
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+_NOTHING: Mapping[str, object] = {}
 
 
 class XmlError(ValueError):
@@ -135,3 +140,50 @@ class XmlElements:
 
     def _refuse(self, *_: object) -> None:
         raise RefusedXmlError("declares a document type (DOCTYPE)", self._parser.CurrentLineNumber)
+
+
+def plain_xml(text: str) -> str:
+    r"""Return text with characters that XML does not allow replaced by a marker.
+
+    Examples
+    --------
+    >>> plain_xml("a\x1bb")
+    'a\ufffdb'
+    """
+    return _NO_XML.sub("\ufffd", text)
+
+
+def block(
+    depth: int, name: str, inside: Iterable[str], values: Mapping[str, object] = _NOTHING
+) -> str:
+    """Return an element in lines of its own, around written elements that are one level deeper.
+
+    Examples
+    --------
+    >>> print(block(1, "box", [leaf(2, "name", "a")], {"id": 7}), end="")
+      <box id="7">
+        <name>a</name>
+      </box>
+    """
+    pad = "  " * depth
+    return f"{pad}<{name}{_attributes(values)}>\n{''.join(inside)}{pad}</{name}>\n"
+
+
+def leaf(depth: int, name: str, text: object, values: Mapping[str, object] = _NOTHING) -> str:
+    """Return an element that holds a text, in a line."""
+    plain = escape(plain_xml(str(text)), {"\r": "&#13;"})
+    return f"{'  ' * depth}<{name}{_attributes(values)}>{plain}</{name}>\n"
+
+
+def leaves(depth: int, texts: Mapping[str, object]) -> str:
+    """Return an element for each text, by its name."""
+    return "".join(leaf(depth, name, text) for name, text in texts.items())
+
+
+def quoted(text: object) -> str:
+    """Return the value of an attribute in quotes."""
+    return quoteattr(plain_xml(str(text)))
+
+
+def _attributes(values: Mapping[str, object]) -> str:
+    return "".join(f" {key}={quoted(each)}" for key, each in values.items())

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from math import cos, pi, sin
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from bboxqa.formats.cvat.reader import OF_LABEL, OF_SHAPES
 from bboxqa.formats.translation.shapes import items, mapping
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, has_joints, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.names import people_paths, plain_xml
+from bboxqa.formats.writing.names import people_paths
 from bboxqa.formats.writing.outlines import Record, rings_of
+from bboxqa.formats.xml_elements import block, leaf, leaves, plain_xml, quoted
 from bboxqa.model.masks import runs_of_spans
 
 _TITLE = "CVAT"
@@ -24,47 +24,12 @@ _OWN = {
     "z_order": ("0", re.compile(r"-?\d{1,9}")),
     "group_id": ("", re.compile(r"\d{1,9}")),
 }
-_ATTRIBUTE = """\
-            <attribute>
-              <name>{}</name>
-              <mutable>False</mutable>
-              <input_type>text</input_type>
-              <default_value></default_value>
-              <values></values>
-            </attribute>
-"""
-_LABEL = """\
-        <label>
-          <name>{}</name>
-          <type>{}</type>
-          <attributes>
-{}          </attributes>
-{}        </label>
-"""
-_META = """\
-<?xml version="1.0" encoding="utf-8"?>
-<annotations>
-  <version>1.1</version>
-  <meta>
-    <task>
-      <name>{}</name>
-      <size>{}</size>
-      <mode>annotation</mode>
-      <labels>
-{}      </labels>
-{}    </task>
-  </meta>
-"""
-_ASSIGNEE = """\
-      <assignee>
-        <username>{}</username>
-        <email></email>
-      </assignee>
-"""
+# What each attribute of a label says besides its name.
+_ATTRIBUTE = {"mutable": "False", "input_type": "text", "default_value": "", "values": ""}
 
 
 def _files(content: Content, _options: Options) -> Iterator[Written]:
-    labels = "".join(_labels(content))
+    labels = block(3, "labels", _labels(content))
     works: dict[str, list[tuple[int, list[Record]]]]
     works = {name: [] for name in content.annotators or [""]}
     for place in range(len(content.images)):
@@ -73,36 +38,36 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     folders = people_paths(works)
     for name, own in works.items():
         parts = folders[name] or ("annotations",)
-        assignee = _ASSIGNEE.format(_text(name)) if name else ""
-        text = [_META.format(_text(name or "annotations"), len(own), labels, assignee)]
+        task = {"name": name or "annotations", "size": len(own), "mode": "annotation"}
+        assignee = block(3, "assignee", [leaves(4, {"username": name, "email": ""})]) * bool(name)
+        meta = block(1, "meta", [block(2, "task", [leaves(3, task), labels, assignee])])
+        images = []
         for frame, (place, drawn) in enumerate(own):
             image = content.images[place]
             values = {"id": frame, "name": image_name(image)}
             values |= {"width": int(image["width"]), "height": int(image["height"])}
-            text.append(f"  <image{_attributes(values)}>\n")
-            for each in drawn:
-                text += _element(content, each)
+            shapes = [_element(content, each) for each in drawn]
             for each in content.lines(place, name, _LINES):
                 where = _points(each["points"][::2], each["points"][1::2])
-                text += _shape("polyline", where, each["label"], each)
-            text.append("  </image>\n")
-        yield Written((f"{parts[0]}.xml",), "".join([*text, "</annotations>\n"]).encode())
+                shapes.append(_shape("polyline", where, each["label"], each))
+            images.append(block(1, "image", shapes, values))
+        whole = block(0, "annotations", [leaf(1, "version", "1.1"), meta, *images])
+        text = f'<?xml version="1.0" encoding="utf-8"?>\n{whole}'
+        yield Written((f"{parts[0]}.xml",), text.encode())
 
 
-def _element(content: Content, annotation: Record) -> Iterator[str]:
-    """Yield the shape of an annotation, a skeleton with its points inside."""
+def _element(content: Content, annotation: Record) -> str:
+    """Return the shape of an annotation, a skeleton with its points inside."""
     label = content.category_names[annotation["category_id"]]
     if not _is_skeleton(content, annotation):
-        yield from _shape(*_where(content, annotation), label, annotation)
-        return
-    joints = ""
+        return _shape(*_where(content, annotation), label, annotation)
+    joints = []
     for joint in content.joints_of(annotation):
         is_outside, is_hidden = joint.visibility == 0, joint.visibility == 1
         said: dict[str, Any] = {"label": joint.name, "source": "manual"}
         said |= {"outside": int(is_outside), "occluded": int(is_hidden)}
-        said |= _points([joint.x], [joint.y])
-        joints += f"      <points{_attributes(said)}>\n      </points>\n"
-    yield from _shape("skeleton", {}, label, annotation, joints)
+        joints.append(block(3, "points", (), said | _points([joint.x], [joint.y])))
+    return _shape("skeleton", {}, label, annotation, joints)
 
 
 def _labels(content: Content) -> Iterator[str]:
@@ -114,18 +79,21 @@ def _labels(content: Content) -> Iterator[str]:
         name = names[each["category_id"]] if "category_id" in each else each["label"]
         of_label.setdefault(name, {}).update(dict.fromkeys(_said(each)))
     categories = {each["name"]: each for each in content.categories}
+
+    def label(name: str, kind: str, attributes: Iterable[str], more: str) -> str:
+        said = [block(6, "attribute", [leaves(7, {"name": e} | _ATTRIBUTE)]) for e in attributes]
+        about = leaves(5, {"name": name, "type": kind})
+        return block(4, "label", [about, block(5, "attributes", said), more])
+
     for name, attributes in of_label.items():
-        listed = "".join(_ATTRIBUTE.format(_text(each)) for each in attributes)
         category = categories.get(name, {})
         if category.get("id", 0) not in skeletons:
-            yield _LABEL.format(_text(name), "any", listed, "")
+            yield label(name, "any", attributes, "")
             continue
         joints = content.joint_names[category["id"]]
-        drawing = f"          <svg>{_text(_drawing(category, joints))}</svg>\n"
-        yield _LABEL.format(_text(name), "skeleton", listed, drawing)
-        parent = f"          <parent>{_text(name)}</parent>\n"
+        yield label(name, "skeleton", attributes, leaf(5, "svg", _drawing(category, joints)))
         for joint in joints:
-            yield _LABEL.format(_text(joint), "points", "", parent)
+            yield label(joint, "points", (), leaf(5, "parent", name))
 
 
 def _drawing(category: Record, names: Sequence[str]) -> str:
@@ -145,7 +113,7 @@ def _drawing(category: Record, names: Sequence[str]) -> str:
     circles = [
         f'<circle r="0.75" cx="{x[place]}" cy="{y[place]}" data-type="element node" '
         f'data-element-id="{place + 1}" data-node-id="{place + 1}" '
-        f"data-label-name={_quoted(name)}></circle>"
+        f"data-label-name={quoted(name)}></circle>"
         for place, name in enumerate(names)
     ]
     return "\n".join([*lines, *circles])
@@ -166,18 +134,20 @@ def _said(annotation: Record) -> dict[str, str]:
 
 
 def _shape(
-    kind: str, where: dict[str, Any], label: str, annotation: Record, joints: str = ""
-) -> Iterator[str]:
-    """Yield a shape with its attributes; `joints` are the points of a skeleton."""
+    kind: str,
+    where: dict[str, Any],
+    label: str,
+    annotation: Record,
+    joints: Sequence[str] = (),
+) -> str:
+    """Return a shape with its attributes; `joints` are the points of a skeleton."""
     said = mapping(annotation.get(ATTRIBUTES))
     own = {key: _own_text(key, said.get(key)) or default for key, (default, _) in _OWN.items()}
     values = {"label": label, "source": annotation.get("source", "manual")}
     values |= {"occluded": own["occluded"], **where, "z_order": own["z_order"]}
     values |= {"group_id": own["group_id"]} if own["group_id"] else {}
-    yield f"    <{kind}{_attributes(values)}>\n{joints}"
-    for key, each in _said(annotation).items():
-        yield f"      <attribute name={_quoted(key)}>{_text(each)}</attribute>\n"
-    yield f"    </{kind}>\n"
+    more = [leaf(3, "attribute", text, {"name": key}) for key, text in _said(annotation).items()]
+    return block(2, kind, [*joints, *more], values)
 
 
 def _is_skeleton(content: Content, annotation: Record) -> bool:
@@ -223,18 +193,6 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
 def _number(value: float) -> str:
     """Return a coordinate with up to six decimals."""
     return f"{value:.6f}".rstrip("0").rstrip(".")
-
-
-def _attributes(values: dict[str, Any]) -> str:
-    return "".join(f" {key}={_quoted(str(each))}" for key, each in values.items())
-
-
-def _quoted(text: str) -> str:
-    return quoteattr(plain_xml(text))
-
-
-def _text(text: str) -> str:
-    return escape(plain_xml(text), {"\r": "&#13;"})
 
 
 def _is_held(key: str, value: object) -> bool:

@@ -11,7 +11,6 @@ from bboxqa.formats.label_folders import INSIDE
 # files, which are not read back.
 _REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*/\\\ud800-\udfff]|^\.|[. ]\Z')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
-_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 # File names have at most 255 bytes, and a suffix is added.
 _LONGEST = 200
 
@@ -115,14 +114,3 @@ def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def _escaped(text: str) -> str:
     return f"%{ord(text[0]):02X}{text[1:]}"
-
-
-def plain_xml(text: str) -> str:
-    r"""Return text with characters that XML does not allow replaced by a marker.
-
-    Examples
-    --------
-    >>> plain_xml("a\x1bb")
-    'a\ufffdb'
-    """
-    return _NO_XML.sub("\ufffd", text)
