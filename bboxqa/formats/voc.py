@@ -207,7 +207,10 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
         corners = _corners(drawn, base).tolist()
         for each, box in zip(drawn, corners, strict=True):
             marks = shapes.mapping(each.get(ATTRIBUTES))
-            about = {"name": content.category_names[each["category_id"]], "pose": "Unspecified"}
+            about: Record = {
+                "name": content.category_names[each["category_id"]],
+                "pose": "Unspecified",
+            }
             about |= {mark: int(marks.get(mark) in _SET) for mark in _WRITTEN_MARKS}
             if not about["occluded"]:
                 del about["occluded"]

@@ -20,7 +20,7 @@ from bboxqa.formats.choices import choices_of
 from bboxqa.formats.dataset.names import join_advice, join_name, left_out_by, variant_remark
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.yolo.reader import class_names
+from bboxqa.formats.yolo import class_names
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
 from bboxqa.matching.matchers import match

@@ -11,7 +11,7 @@ from support.tool_files import alone, drawn, exact_rows, found, translation_of
 import bboxqa
 from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.yolo.reader import translate
+from bboxqa.formats.yolo import translate
 
 BOX = "0 0.5 0.5 0.2 0.25\n"
 PICTURE = "P6\n100 80\n255\n"

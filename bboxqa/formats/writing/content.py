@@ -175,10 +175,13 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
         return [(name, drawn.get(name, [])) for name in sorted(names)]
 
     def files(
-        self, folder: str, suffix: str
+        self, folder: str, suffix: str, paths: Mapping[str, tuple[str, ...]] | None = None
     ) -> Iterator[tuple[int, str, list[Record], tuple[str, ...]]]:
-        """Yield index of image, annotator and their annotations, and the path of their file."""
-        paths = safe_paths(map(image_name, self.images))
+        """Yield index of image, annotator and their annotations, and the path of their file.
+
+        By default, `paths` of images inside the folder are their names, made safe.
+        """
+        paths = safe_paths(map(image_name, self.images)) if paths is None else paths
         people = people_paths(self.annotators)
         for place, image in enumerate(self.images):
             *inner, last = paths[image_name(image)]

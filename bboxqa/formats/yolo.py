@@ -1,8 +1,11 @@
-"""Reading YOLO labels: boxes, oriented boxes, outlines and key points, and names of classes."""
+"""YOLO labels: boxes, oriented boxes, outlines and key points, and names of classes."""
 
+import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from os.path import exists
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -13,7 +16,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.file_names import normalised_name
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, one_line
 from bboxqa.formats import label_folders
@@ -25,10 +30,20 @@ from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Boxes, Collector, Lines
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, ValueProblemError
+from bboxqa.formats.writing.content import (
+    Content,
+    Loss,
+    Options,
+    Writer,
+    Written,
+    completed,
+    image_name,
+)
+from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending
+from bboxqa.formats.writing.outlines import bbox_corners, corners_of, rings_of
 
 if TYPE_CHECKING:
     from yaml import Node
-
 
 _MOST_NAMES, _MOST_PATHS, _MOST_CLASSES = 100_000, 100, 1 << 20
 # Files that are not plain are added in so many batches; few are added one by one.
@@ -222,19 +237,17 @@ class _LabelRecords:
     def __init__(self, described: list[_Classes], into: Collector) -> None:
         self._into, self._ids = into, dict[int, int]()
         # The first file with class names is the one that counts.
-        named = (each for each in described if each.names or not each.keypoints)
-        self._named = next(named, None)
+        self._named = next((e for e in described if e.names or not e.keypoints), None)
         self._names = self._named.names if self._named else {}
         shaped = next((each for each in described if each.keypoints), None)
         self._keypoints = shaped.keypoints if shaped else None
         self._joints = shaped.joints if shaped else {}
         # Files around the source are about others where it has its own.
         own = [each for each in described if each.is_inside] or described[:1]
-        self._is_unread = any(each.problem for each in own)
-        for found in own:
-            if found.problem is not None:
-                problem, line = found.problem
-                into.defect("T001", f"{found.member.name}: {problem}", found.where(line))
+        unread = [(each, *each.problem) for each in own if each.problem]
+        self._is_unread = bool(unread)
+        for found, problem, line in unread:
+            into.defect("T001", f"{found.member.name}: {problem}", found.where(line))
         if self._named is None:
             into.notes.append("no data.yaml or classes.txt has names: categories are class numbers")
             return
@@ -459,3 +472,129 @@ def _numbered(node: "Node | None") -> "list[tuple[int, Node]]":
 
 def _whole(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
+_TRAIN = "train"
+Points = Callable[[Content, Record], FloatArray]
+"""Returns the (K, 2) pixel coordinates of an annotation, to be written relative to the image."""
+
+
+def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
+    most = _n_joints(content)
+    fewer = [key for key, joints in content.joint_names.items() if 0 < len(joints) < most]
+    if fewer:
+        why = f"YOLO pose has {most} in each category; the others have no names"
+        example = repr(content.category_names[fewer[0]])
+        yield Loss(len(fewer), "category with fewer key points", why, example)
+
+
+def _files(
+    points: Points, has_joints: bool, content: Content, options: Options
+) -> Iterator[Written]:
+    n_joints = _n_joints(content) if has_joints else 0
+    parts = sorted({*options.parts.values()})
+    settings = _settings(content, n_joints, parts).encode()
+    people = people_paths(content.annotators)
+    classes = {each["id"]: place for place, each in enumerate(content.categories)}
+    names = content.annotators or [""]
+    listed: dict[tuple[str, str], list[str]]
+    listed = {(name, part): [] for name in names for part in parts or [_TRAIN]}
+    for place, name, drawn, path in content.files("labels", ".txt", _paths(content)):
+        image, lines = content.images[place], []
+        sides = (image.get("width", 1), image.get("height", 1))
+        for each in drawn:
+            shares = (points(content, each) / sides).ravel().tolist()
+            if n_joints:
+                given = completed(each.get("keypoints") or [], n_joints)
+                joints = np.array(given, np.float64).reshape(-1, 3) / (*sides, 1)
+                joints[:, 2] = np.clip(np.ceil(joints[:, 2]), 0, 2)
+                # Joints that are not labelled are zeros.
+                joints[joints[:, 2] == 0] = 0
+                shares += joints.ravel().tolist()
+            values = " ".join(f"{share:.10g}" for share in shares)
+            lines.append(f"{classes[each['category_id']]} {values}\n")
+        yield Written(path, "".join(lines).encode())
+        inner = "/".join(path[len(people[name]) + 1 :]).removesuffix(".txt")
+        ending = image_name(image)[len(without_ending(image_name(image))) :]
+        listed[name, options.parts.get(image["id"], _TRAIN)].append(f"./images/{inner}{ending}\n")
+    for (name, part), own in listed.items():
+        yield Written((*people[name], f"{part}.txt"), "".join(own).encode())
+    for name in names:
+        yield Written((*people[name], "data.yaml"), settings)
+
+
+def _paths(content: Content) -> dict[str, tuple[str, ...]]:
+    """Return the path of each image below its folder, without folders that belong to the format."""
+    full = safe_paths(image_name(each) for each in content.images)
+    places = {
+        name: label_folders.place_of(f"{'/'.join(('labels', *path))}.txt")
+        for name, path in full.items()
+    }
+    known = Counter(map(normalised_name, places.values()))
+    return {
+        name: tuple(place.split("/")) if known[normalised_name(place)] == 1 else full[name]
+        for name, place in places.items()
+    }
+
+
+def _n_joints(content: Content) -> int:
+    """Return the largest number of key points that an annotation has."""
+    listed = (len(each.get("keypoints") or ()) // 3 for each in content.annotations)
+    return max([*listed, *map(len, content.joint_names.values()), 1])
+
+
+def _settings(content: Content, n_joints: int, parts: Sequence[str]) -> str:
+    # JSON strings are valid YAML.
+    names, joints, write = "", "", partial(json.dumps, ensure_ascii=False)
+    for place, each in enumerate(content.categories):
+        names += f"  {place}: {write(each['name'])}\n"
+        own = content.joint_names[each["id"]]
+        joints += f"  {place}: {write(own)}\n" if n_joints and len(own) == n_joints else ""
+    shape = f"kpt_shape: [{n_joints}, 3]\n" if n_joints else ""
+    joints = f"kpt_names:\n{joints}" if joints else ""
+    # Training needs both; without parts, they are the same images.
+    lists = {part: part for part in parts} or {_TRAIN: _TRAIN, "val": _TRAIN}
+    listed = "".join(f"{key}: {part}.txt\n" for key, part in lists.items())
+    return f"{listed}{shape}names:\n{names}{joints}"
+
+
+def _box(_content: Content, annotation: Record) -> FloatArray:
+    """Return the centre and the size of a box, (2, 2)."""
+    x, y, width, height = annotation["bbox"]
+    return np.array([[x + width / 2, y + height / 2], [width, height]])
+
+
+def _ring(content: Content, annotation: Record) -> FloatArray:
+    """Return the outline of an annotation, or the corners of its box if it has none."""
+    if content.kind_of(annotation) in ("polygon", "rotation"):
+        return rings_of(annotation)[0]
+    return bbox_corners(annotation)
+
+
+def _four_corners(_content: Content, annotation: Record) -> FloatArray:
+    """Return the four corners of an annotation, or of its box for other outlines."""
+    found = corners_of(annotation)
+    return bbox_corners(annotation) if found is None else found
+
+
+YOLO, YOLO_SEGMENT, YOLO_OBB, YOLO_POSE = (
+    Writer(
+        f"YOLO {task}",
+        "folder",
+        (".txt", ".yaml"),
+        partial(_files, points, task == "pose"),
+        frozenset({"unused categories", *holds}),
+        losses=_pose_losses if task == "pose" else lambda *_: iter(()),
+        folder="labels",
+        needs_sizes="drawn images",
+        lists_parts=True,
+    )
+    for task, points, holds in (
+        ("detect", _box, ()),
+        # A box is an outline of four points.
+        ("segment", _ring, ("polygon", "rotation", "corners")),
+        ("OBB", _four_corners, ("corners",)),
+        ("pose", _box, ("keypoints", "keypoint box", "visibility")),
+    )
+)
+"""Boxes, outlines, four corners, and boxes with key points."""

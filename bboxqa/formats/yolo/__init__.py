@@ -1,1 +1,0 @@
-"""YOLO label files, with one line per object in coordinates relative to the image."""
