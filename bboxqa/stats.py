@@ -19,10 +19,10 @@ from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label, membership_pr
 from bboxqa.agreement.resampling import Difference
 from bboxqa.core.errors import ConfigError, in_python_words
 from bboxqa.diagnostics.answers import annotator_similarity, cluster_annotators
-from bboxqa.formats.ratings import reader as _reader
-from bboxqa.formats.ratings.columns import from_array as ratings_from_table
-from bboxqa.formats.ratings.columns import from_columns as ratings_from_columns
-from bboxqa.formats.ratings.reader import is_unit_table, with_missed
+from bboxqa.formats import ratings as _reader
+from bboxqa.formats.ratings import from_array as ratings_from_table
+from bboxqa.formats.ratings import from_columns as ratings_from_columns
+from bboxqa.formats.ratings import is_unit_table, with_missed
 from bboxqa.model.labels import column_of
 from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates
 from bboxqa.pipelines.ratings import Contributions, contributions, difference, only_annotators

@@ -68,7 +68,7 @@ def stats(
     console.refuse_inputs([output], [table])
     if given["annotators"] and given["association"]:
         raise click.UsageError("--annotators and --association show different things; give one")
-    from bboxqa.formats.ratings.reader import read_ratings
+    from bboxqa.formats.ratings import read_ratings
     from bboxqa.report import stats_views as shown
 
     columns = ("layout", "unit", "annotator", "value", "by", "cluster", "n_options")

@@ -85,7 +85,7 @@ def _has_boxes(source: SourcePath, said: Mapping[str, str] = MappingProxyType({}
         if not may_be_rows(plain) or kind_in("json", plain) is not None:
             return False
     from bboxqa.formats.box_tables.columns import columns_of
-    from bboxqa.formats.box_tables.reader import header_in
+    from bboxqa.formats.box_tables.rows import header_in
 
     header = header_in(source.members[0])
     return bool(header) and (bool(said) or not columns_of(header, {}).problem)
@@ -113,7 +113,7 @@ _TOOLS: tuple[
      _is_sagemaker),
     ("labelbox", "services:labelbox", (".ndjson", ".json", ".jsonl"), "Labelbox", None),
     ("zooniverse", "services:zooniverse", (".csv",), "Zooniverse", None),
-    ("table", "box_tables.reader:translate", TABLES, _has_boxes, None),
+    ("table", "box_tables.rows:translate", TABLES, _has_boxes, None),
     ("voc", "voc:translate", (), "VOC", LabelFolders(".xml", "VOC")),
     ("labelme", "labelme:translate", (), "LabelMe", LabelFolders(".json", "LabelMe")),
 )  # fmt: skip
@@ -307,9 +307,9 @@ def suffixes() -> tuple[str, ...]:
 
 _WRITERS = {
     "coco": "coco.writer:COCO_JSON",
-    "label-studio": "label_studio.writer:STUDIO_JSON",
-    "csv": "box_tables.writer:CSV",
-    "parquet": "box_tables.writer:PARQUET",
+    "label-studio": "label_studio.tasks:STUDIO_JSON",
+    "csv": "box_tables.rows:CSV_FILE",
+    "parquet": "box_tables.rows:PARQUET_FILE",
     "cvat": "cvat.writer:CVAT_XML",
     "yolo": "yolo:YOLO",
     "yolo-segment": "yolo:YOLO_SEGMENT",

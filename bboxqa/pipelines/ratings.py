@@ -42,7 +42,7 @@ from bboxqa.diagnostics.answers import (
     cluster_annotators,
     shared_units,
 )
-from bboxqa.formats.ratings.reader import column_problems
+from bboxqa.formats.ratings import column_problems
 from bboxqa.formats.unreadable import open_table
 from bboxqa.model.labels import code, number_of, set_of
 from bboxqa.model.ratings import (

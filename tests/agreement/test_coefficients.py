@@ -14,7 +14,7 @@ from bboxqa.agreement.resampling import jackknife, jackknife_error, quantiles
 from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.cli.stats import scale_label
 from bboxqa.core.errors import ConfigError
-from bboxqa.formats.ratings.columns import from_array
+from bboxqa.formats.ratings import from_array
 from bboxqa.stats import measure, ratings_from_table
 
 _FILE = Path(__file__).parents[1] / "data" / "coefficients.json"

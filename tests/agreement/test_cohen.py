@@ -22,7 +22,7 @@ from support.ratings import (
 from bboxqa.agreement import cohen
 from bboxqa.agreement.cohen import cohen_pairs, prefers_cells
 from bboxqa.agreement.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
-from bboxqa.formats.ratings.columns import from_columns
+from bboxqa.formats.ratings import from_columns
 from bboxqa.model.units import Cell, ReliabilityData
 
 K = 4

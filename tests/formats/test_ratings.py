@@ -13,8 +13,7 @@ from support.datasets import write as put
 import bboxqa
 from bboxqa import stats
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.ratings.columns import from_array, from_columns
-from bboxqa.formats.ratings.reader import read_ratings
+from bboxqa.formats.ratings import from_array, from_columns, read_ratings
 
 
 @pytest.fixture

@@ -12,12 +12,15 @@ from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import as_list
 from bboxqa.formats.images import given_size, given_words
 from bboxqa.formats.label_studio.tasks import (
+    GROUND_TRUTH,
+    REVIEW,
     SHAPES,
     Region,
     Value,
     image_names,
     images_of,
     joints_of,
+    person,
     plain_boxes_of,
     regions_of,
     shape_of,
@@ -37,10 +40,6 @@ from bboxqa.formats.translation.shapes import (
     size_of,
 )
 
-GROUND_TRUTH = "ground truth"
-"""The name of the annotator of annotations that are marked as ground truth."""
-REVIEW = {"bboxqa": "review"}
-"""In the data of tasks whose predictions are annotations of people, to be reviewed."""
 _LISTS = ("annotations", "completions", "predictions")
 _TIMES = ("created_at", "updated_at", "lead_time")
 _SIDES = ("original_width", "original_height")
@@ -88,22 +87,6 @@ def translate(path: Path, into: Collector) -> None:
     except NOT_JSON as error:
         raise broken_json(member, error, into.title) from error
     records.finish()
-
-
-def person(value: object) -> str:
-    """Return who completed an annotation; "" if nobody is named.
-
-    Some exports have numbers for annotators, others objects with number and e-mail.
-
-    Examples
-    --------
-    >>> person({"id": 7, "email": "ann@example.org"}), person(7), person({"id": 8}), person(None)
-    ('ann@example.org', '7', '8', '')
-    """
-    given = mapping(value)
-    both = f"{plain_text(given.get('first_name'))} {plain_text(given.get('last_name'))}".strip()
-    named = plain_text(given.get("email")) or plain_text(given.get("username")) or both
-    return named or plain_text(given.get("id")) or plain_text(value)
 
 
 class _Work(msgspec.Struct):
