@@ -1,6 +1,5 @@
 """Tables: named columns of equal length, and what rows without a name or an id are called."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -15,8 +14,6 @@ from bboxqa.core.text import count
 if TYPE_CHECKING:
     import pandas as pd
 
-_ID_AS_NAME = re.compile(r"\(id .*\)", re.DOTALL)
-
 
 def id_as_name(number: object) -> str:
     """Return how an image is called that has no file name.
@@ -27,17 +24,6 @@ def id_as_name(number: object) -> str:
     '(id 7)'
     """
     return f"(id {number})"
-
-
-def is_id_as_name(name: str) -> bool:
-    """Return whether an image is called by its id.
-
-    Examples
-    --------
-    >>> is_id_as_name("(id 7)"), is_id_as_name("(id 7).jpg")
-    (True, False)
-    """
-    return _ID_AS_NAME.fullmatch(name) is not None
 
 
 class FilePlaces(RowArrays, frozen=True, eq=False):
