@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Interval = tuple[float, float]
+_Value = TypeVar("_Value")
 NONE: Interval = (nan, nan)
 """The bounds of an interval that is not known."""
 
@@ -272,6 +273,17 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
         )
 
 
+class _OfFirst(Generic[_Value]):
+    """An attribute of a `MeasuredAgreement` that is the one of its first threshold."""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, result: "MeasuredAgreement | None", _owner: type) -> _Value:
+        found: Any = self if result is None else getattr(result.thresholds[0], self._name)
+        return found  # type: ignore[no-any-return]
+
+
 class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
     """How far annotators agree, at one or more thresholds.
 
@@ -344,70 +356,32 @@ class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
         """The number of annotators."""
         return len(self.annotator_names)
 
-    @property
-    def alpha(self) -> float:
-        """Krippendorff's alpha, pooled over all units."""
-        return self.thresholds[0].alpha
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval of `alpha`."""
-        return self.thresholds[0].interval
-
-    @property
-    def mean_image_alpha(self) -> float:
-        """The mean of alpha over images."""
-        return self.thresholds[0].mean_image_alpha
-
-    @property
-    def status(self) -> str:
-        """Why `alpha` is undefined, or "ok"."""
-        return self.thresholds[0].status
-
-    @property
-    def existence(self) -> Existence:
-        """How far annotators drew the same objects."""
-        return self.thresholds[0].existence
-
-    @property
-    def class_agreement(self) -> ClassAgreement:
-        """How far annotators gave objects the same category."""
-        return self.thresholds[0].class_agreement
-
-    @property
-    def place(self) -> Place:
-        """How similar the annotations of one object are."""
-        return self.thresholds[0].place
-
-    @property
-    def images(self) -> Table:
-        """Alpha by image."""
-        return self.thresholds[0].images
-
-    @property
-    def categories(self) -> Table:
-        """Alpha by category against the rest."""
-        return self.thresholds[0].categories
-
-    @property
-    def pairs(self) -> Table:
-        """Alpha by pair of annotators."""
-        return self.thresholds[0].pairs
-
-    @property
-    def units(self) -> Table:
-        """A row per unit and annotator."""
-        return self.thresholds[0].units
-
-    @property
-    def repeats(self) -> Table | None:
-        """How far annotators agree with themselves; None where no image was annotated again."""
-        return self.thresholds[0].repeats
-
-    @property
-    def reference(self) -> ReferenceAgreement | None:
-        """How far annotators agree with a reference; None where there is none."""
-        return self.thresholds[0].reference
+    alpha = _OfFirst[float]()
+    """Krippendorff's alpha, pooled over all units."""
+    interval = _OfFirst[Interval]()
+    """The 95 % interval of `alpha`."""
+    mean_image_alpha = _OfFirst[float]()
+    """The mean of alpha over images."""
+    status = _OfFirst[str]()
+    """Why `alpha` is undefined, or "ok"."""
+    existence = _OfFirst[Existence]()
+    """How far annotators drew the same objects."""
+    class_agreement = _OfFirst[ClassAgreement]()
+    """How far annotators gave objects the same category."""
+    place = _OfFirst[Place]()
+    """How similar the annotations of one object are."""
+    images = _OfFirst[Table]()
+    """Alpha by image."""
+    categories = _OfFirst[Table]()
+    """Alpha by category against the rest."""
+    pairs = _OfFirst[Table]()
+    """Alpha by pair of annotators."""
+    units = _OfFirst[Table]()
+    """A row per unit and annotator."""
+    repeats = _OfFirst[Table | None]()
+    """How far annotators agree with themselves; None where no image was annotated again."""
+    reference = _OfFirst[ReferenceAgreement | None]()
+    """How far annotators agree with a reference; None where there is none."""
 
     def __repr__(self) -> str:
         lines = [
