@@ -39,6 +39,7 @@ from bboxqa.pipelines.refusals import check_files
 from bboxqa.pipelines.send_back import send
 from bboxqa.report.numbers import csv_line
 from bboxqa.report.pages import PageTarget
+from bboxqa.rules.layout import first_equal
 
 # The keys of annotations that are merged, or follow from what is merged.
 _MERGED = ("id", "own_id", "image_id", "category_id", "annotator", "bbox", "segmentation", "area",
@@ -112,7 +113,9 @@ def _merged(data: Dataset, quorum: float | None, link: float, similarity: str) -
     shapes, bbox, notes = fused_shapes(data, of, objects, quorum)
     # Boxes and shapes that are exactly equal to those of another annotator.
     alike = replace(votes.data.annotations, category=np.zeros_like(votes.data.annotations.category))
-    _, n_alike = np.unique(drawn_ranks(alike, np.arange(len(alike))), return_counts=True)
+    first = first_equal((alike.image, *alike.bbox.T))
+    equal = np.flatnonzero(np.bincount(first)[first] > 1)
+    _, n_alike = np.unique(drawn_ranks(alike, equal), return_counts=True)
     return ConsensusResult(
         data=data, found=replace(objects, bbox=bbox), of=of, left_out=votes.left_out,
         shapes=shapes, n_clipped=votes.n_clipped, n_again=int((of >= 0).sum()) - len(of_vote),

@@ -14,6 +14,7 @@ from bboxqa.core.arrays import (
     IntArray,
     component_of_each,
     overlapping_boxes,
+    radix_order,
     run_starts,
     sum_by,
 )
@@ -153,7 +154,7 @@ def consensus_of(
     first = np.cumsum(n_votes) - n_votes
     medians, spread = np.empty((2, n, 4))
     for side, column in enumerate(edges.T):
-        ordered = column[np.lexsort((column, group))]
+        ordered = column[_sorted_within(group, column)]
         middle = ordered[first + (n_votes - 1) // 2] + ordered[first + n_votes // 2]
         medians[:, side] = middle / 2
         spread[:, side] = ordered[first + n_votes - 1] - ordered[first]
@@ -172,9 +173,15 @@ def consensus_of(
     return found.take(order), np.argsort(order)[group]
 
 
+def _sorted_within(group: IndexArray, value: FloatArray) -> IndexArray:
+    """Return rows by group, those of one in ascending order of their values."""
+    order = np.argsort(value, kind="stable")
+    return order[radix_order(group[order], int(group.max(initial=-1)) + 1)]
+
+
 def _sorted_sums(group: IndexArray, value: FloatArray) -> FloatArray:
     """Return the sum of each group, added in ascending order so that no other order matters."""
-    order = np.lexsort((value, group))
+    order = _sorted_within(group, value)
     return sum_by(group[order], value[order], int(group.max(initial=-1)) + 1)
 
 
