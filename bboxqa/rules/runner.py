@@ -319,6 +319,7 @@ def _placed_in_origin(origin: Any, findings: Sequence[Finding]) -> Iterator[Find
         pointer for finding in findings for pointer in (finding.pointer, *finding.examples)
     )
     places = dict(zip(pointers, origin.own_places(list(pointers)), strict=True))
+    names = origin.image_names
     for finding in findings:
         # A summary is about the whole file, and is located at the first of its records.
         of_first = finding.examples[:1] if finding.count > 1 else ()
@@ -331,9 +332,9 @@ def _placed_in_origin(origin: Any, findings: Sequence[Finding]) -> Iterator[Find
             if each.pointer or each.excerpt
         )
         ids, image = finding.ids, finding.ids.get("image")
-        if isinstance(image, int) and image in origin.image_names:
+        if isinstance(image, int) and image in names:
             # The reader has made the id, so nobody has seen it.
-            ids = {**ids, "image": origin.image_names[image]}
+            ids = {**ids, "image": names[image]}
         yield replace(
             finding, file=place.file, pointer=place.pointer, spot=place.spot, ids=ids,
             excerpt=place.excerpt, examples=tuple(dict.fromkeys(words)), fix=None, edits=(),

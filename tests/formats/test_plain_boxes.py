@@ -65,11 +65,10 @@ def test_columns_have_the_values_and_the_order_of_records(tmp_path, monkeypatch,
 
 
 def test_records_of_alternating_parts_are_read_in_little_time():
-    into, n = collector.Collector(WHOLE), 2 * collector._WINDOW
+    into, n = ToolOrigin(Path("a.csv"), WHOLE), 2 * collector._WINDOW
     for row in range(n):
         into.annotation({"image_id": 1, "category_id": 1, "bbox": [row, 0, 1, 1]}, ("", row + 1))
     into.flush()
-    origin = ToolOrigin(Path("a.csv"), into)
     rows, before = [each for row in range(2000) for each in (row, n - 1 - row)], process_time()
-    assert [origin.record(row)["bbox"][0] for row in rows] == rows
+    assert [into.record(row)["bbox"][0] for row in rows] == rows
     assert process_time() - before < 2

@@ -178,8 +178,8 @@ class Collector:
         """The location of the first use of each category."""
         self.builder = ColumnsBuilder(settings)
         self.parts: list[Part] = []
-        self.n = self.n_rotated = 0
-        """The number of annotations with a box, and of those that are rotated."""
+        self.n = 0
+        """The number of annotations with a box."""
         self.apart: Counter[str] = Counter()
         """The number of annotations without a box, by shape."""
         self.categories_apart: set[int] = set()
@@ -458,7 +458,6 @@ class Collector:
         if found.corners is not None:
             columns["segmentation"] = [[ring] for ring in found.corners.reshape(-1, 8).tolist()]
         if found.degrees is not None:
-            self.n_rotated += int((found.degrees > 0).sum())
             angles = ({} if np.isnan(e) else {"rotation": e} for e in found.degrees.tolist())
             columns["attributes"] = [each or MISSING for each in angles]
         self.builder.add(TypedWindow(n, columns, PLAIN_TYPES))
@@ -489,8 +488,6 @@ class Collector:
         self._waiting, settings, held = [], self.settings, list[bytes]()
         for number, record in enumerate(records, self.builder.n + 1):
             record.setdefault("id", number)
-            if "attributes" in record:
-                self.n_rotated += bool(record["attributes"].get("rotation"))
             if settings.whole and "keypoints" in record:
                 n_seen = sum(seen > 0 for seen in record["keypoints"][2::3])
                 record.setdefault("num_keypoints", n_seen)

@@ -28,7 +28,6 @@ from bboxqa.formats.translation.collector import (
     BrokenTextError,
     Collector,
     Part,
-    ToolDefect,
     Translate,
 )
 from bboxqa.model.annotations import Source
@@ -57,20 +56,15 @@ class OwnPlace(msgspec.Struct, frozen=True):
     excerpt: str
 
 
-class ToolOrigin:
+class ToolOrigin(Collector):
     """The annotations of a source as asked for, and where its records stand."""
 
-    def __init__(self, path: Path, found: Collector) -> None:
-        self.title, self.apart = found.title, found.apart
-        self.categories_apart = found.categories_apart
-        self.defects: Sequence[ToolDefect] = found.defects
-        self.notes: Sequence[str] = found.notes
-        self.image_names = found.image_names
-        self._path, self._found = path, found
+    def __init__(self, path: Path, settings: ReadSettings) -> None:
+        super().__init__(settings)
+        self._path = path
 
     def _part(self, row: int) -> Part:
-        place = bisect_right(self._found.parts, row, key=lambda each: each.start) - 1
-        return self._found.parts[place]
+        return self.parts[bisect_right(self.parts, row, key=lambda each: each.start) - 1]
 
     def _place(self, row: int) -> Where:
         part = self._part(row)
@@ -87,10 +81,10 @@ class ToolOrigin:
         """Return the records with all their keys; see `AnnotationFile.lists`."""
         again = (each.where for each in self.defects if each.code == _AGAIN)
         return {
-            "images": self._found.images,
-            "categories": self._found.categories,
-            "annotations": self._found.records,
-            "apart": self._found.records_apart,
+            "images": self.images,
+            "categories": self.categories,
+            "annotations": self.records,
+            "apart": self.records_apart,
             "repeats": [*map(self._in_words, again)],
         }
 
@@ -118,13 +112,13 @@ class ToolOrigin:
         of_file: dict[str, list[tuple[int, str | int]]] = {}
         listed = {
             "defects": [each.where for each in self.defects],
-            "images": self._found.image_places,
-            "categories": self._found.category_places,
+            "images": self.image_places,
+            "categories": self.category_places,
         }
         for number, pointer in enumerate(pointers):
             name, at, *_ = (*pointer_parts(pointer), "", "")
             row, places = int(at) if at.isdecimal() else -1, listed.get(name, ())
-            if name == "annotations" and 0 <= row < self._found.n:
+            if name == "annotations" and 0 <= row < self.n:
                 where = self._place(row)
             elif 0 <= row < len(places):
                 where = places[row]
@@ -145,7 +139,7 @@ class ToolOrigin:
     def shown_ids(self) -> ShownIds | None:
         """Return what annotations are found by: the ids of their tool, or places; None if none."""
         parts: list[ShownIds] = []
-        for part in self._found.parts:
+        for part in self.parts:
             if len(part.own_ids):
                 own_ids = enumerate(part.own_ids)
                 texts = (own or self._in_words(part.lines.where(row)) for row, own in own_ids)
@@ -195,12 +189,11 @@ def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPla
 @gc_paused()
 def _read(
     translate: Translate, path: Path, settings: ReadSettings
-) -> tuple[RawDocument, ToolOrigin, Collector]:
-    """Return the records of a source as a COCO document, and what was read of it besides."""
-    found = Collector(settings)
+) -> tuple[RawDocument, ToolOrigin]:
+    """Return the records of a source as a COCO document, and what was collected of it."""
+    found = ToolOrigin(path, settings)
     translate(path, found)
     found.flush()
-    origin = ToolOrigin(path, found)
     images, categories = found.images, found.categories
     if found.advice and not images and not any(each.code in STOPPING for each in found.defects):
         raise DatasetError([f"{path}: is {found.title} without images"], found.advice)
@@ -215,15 +208,15 @@ def _read(
         found.builder.done(),
         {name: Section(n=n) for name, n in zip(LISTS, sizes, strict=True)},
         dict.fromkeys(LISTS, (0, 0)),
-        origin=origin,
+        origin=found,
     )
-    return document, origin, found
+    return document, found
 
 
 def read_document(translate: Translate, path: Path, settings: ReadSettings) -> RawDocument:
     """Return the records of a source as a COCO document; of broken JSON, its syntax errors."""
     try:
-        document, _, _ = _read(translate, path, settings)
+        document, _ = _read(translate, path, settings)
     except BrokenTextError as error:
         if path.suffix.lower() != ".json":
             raise
@@ -244,14 +237,15 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
 
     Raises DatasetError with all defects that would falsify a result.
     """
-    document, origin, found = _read(translate, path, options)
+    document, found = _read(translate, path, options)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
     columns, of_columns = measured(
         path, document.annotations, options, problems, boxes_are_outlines=True
     )
     notes = [*found.notes]
-    if found.n_rotated and not (options.outlines or options.rotated):
-        some = count(found.n_rotated, "rotated box", "rotated boxes")
+    n_rotated = int((np.nan_to_num(document.annotations.angle) != 0).sum())
+    if n_rotated and not (options.outlines or options.rotated):
+        some = count(n_rotated, "rotated box", "rotated boxes")
         notes.append(f"{some} compared by the upright bounds; --similarity obb compares them")
     has_masks = options.choices.mask is not None
     given = size_and_digest(path, digest=options.digest, pictures=has_masks)
@@ -266,12 +260,12 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
         title=found.title,
         lists_images=found.lists_images,
         numbers_categories=True,
-        own_ids=origin.shown_ids(),
+        own_ids=found.shown_ids(),
         numbered_images=found.numbered_images,
         n_apart=found.apart,
         repeat_notes=tuple(found.repeat_notes),
         nobody_notes=tuple(found.nobody_notes),
-        lists=origin.lists() if options.records else None,
+        lists=found.lists() if options.records else None,
     )
 
 
