@@ -1,6 +1,5 @@
 """Projects: found below a folder or in a store, and fetched by the machine that runs them."""
 
-import os
 import re
 import shlex
 import shutil
@@ -8,21 +7,23 @@ import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from os.path import realpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_file, is_folder, is_split
+from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_split
 from bboxqa.core.text import clean, one_line
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.heads import CLASS_NAMES, HEAD, has_lists
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.registry import format_of, formats_of, is_source, suffixes
 from bboxqa.formats.scanner import begins_with_results
+from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.unreadable import RESULT_FILES, WRITTEN_FILES, damage_of, damaged, ends_of_file
+from bboxqa.formats.unreadable import damage_of, damaged, ends_of_file, results_among
 from bboxqa.model.settings import read_settings_file
 
 SETTINGS_FILE = "bboxqa.toml"
@@ -35,6 +36,17 @@ _LEADS_OUT = "is a link that leads out of the folder; --follow-symlinks follows 
 # File names by which a folder of batch results is recognised.
 _RESULTS = {"history.sqlite", "projects"}
 _OF_PROJECT = re.compile(rf"annotations|{SPLIT}", re.IGNORECASE)
+
+
+class Content(msgspec.Struct, frozen=True):
+    """A file of a store: its path below the root, its size in bytes, and its version.
+
+    `stamps` holds the key and value of each property that changes with the content.
+    """
+
+    name: str
+    size: int
+    stamps: tuple[tuple[str, str], ...]
 
 
 class Project(msgspec.Struct, frozen=True):
@@ -51,6 +63,17 @@ class Project(msgspec.Struct, frozen=True):
     """Settings of the project, if they exist."""
     size: int
     """Total size of the files in bytes, without images."""
+    url: str = ""
+    """The root of the store that holds the project, whose paths are relative to it; else ""."""
+    contents: tuple[Content, ...] = ()
+    """In a store, its files of annotations and settings, with pictures beside folders of labels."""
+    pictures: tuple[Content, ...] = ()
+    """In a store, the files of its images."""
+
+    def to_fetch(self, *, images: bool) -> tuple[Content, ...]:
+        """Return the files of a store that a run needs."""
+        wanted = (*self.contents, *self.pictures) if images else self.contents
+        return tuple(dict.fromkeys(wanted))
 
 
 class Unreadable(NamedTuple):
@@ -136,47 +159,43 @@ class _Walk(msgspec.Struct):
 
     def sources(self) -> Iterator[Path]:
         """Yield files with the suffix of a format or an archive, and folders as sources."""
-        seen: set[tuple[int, int]] = set()
-        ends = (*suffixes(), *ARCHIVES)
-        skipped = None if self.skip is None else self.skip.resolve()
-        waiting, links = [self.root], list[Path]()
+        ends, root = (*suffixes(), *ARCHIVES), SourcePath(self.root)
+        seen = set() if self.skip is None else {realpath(self.skip)}
+        waiting, links = [root], list[SourcePath]()
         while waiting or links:
             folder = (waiting or links).pop()
-            try:
-                status = folder.stat()
-                identity = status.st_dev, status.st_ino
-                if identity in seen or folder.resolve() == skipped:
-                    continue
-                seen.add(identity)
-                inside = _entries(folder, is_root=folder == self.root)
-                is_home = folder in (self.root, self.root / folder.name)
-                if inside and (is_source(folder) or (is_home and _has_masks(folder))):
-                    yield folder
-                    continue
-            except OSError as error:
-                self.unreadable[folder] = str(error.strerror)
+            if (place := realpath(folder)) in seen:
+                continue
+            seen.add(place)
+            inside = folder.names
+            if inside.problem:
+                self.unreadable[folder] = inside.problem
+                continue
+            is_home = root in (folder, folder.parent)
+            if folder != root and _RESULTS.issubset((*inside.files, *inside.folders)):
+                continue
+            if is_source(folder) or (is_home and _has_masks(folder)):
+                yield folder
                 continue
             self.folders.append(folder)
-            for entry in inside:
-                path, is_read = Path(entry.path), entry.name.lower().endswith(ends)
-                is_lost = entry.is_symlink() and not path.suffix and not path.exists()
-                if not (is_read or is_lost or is_folder(entry)):
-                    continue
-                if not self.is_followed(path):
-                    self.unreadable[path] = _LEADS_OUT
-                elif is_folder(entry):
-                    (links if entry.is_symlink() else waiting).append(path)
-                elif is_file(entry):
-                    yield path
-                else:
-                    self.unreadable[path] = "is not a file"
+            left_out = results_among(inside.files)
+            files = [folder / each for each in inside.files if each not in left_out]
+            for path in filter(self.is_followed, folder.folders):
+                (links if path.name in inside.links else waiting).append(path)
+            # A name without a suffix may be that of a folder that is gone.
+            read = (e for e in files if e.name.lower().endswith(ends)
+                    or not (e.suffix or e.exists()))  # fmt: skip
+            yield from filter(self.is_followed, read)
 
     def is_followed(self, path: Path) -> bool:
-        """Return whether a path is no link that leads out of the root, or such links are taken."""
+        """Return whether a path is read; a link that leads out of the root is unreadable."""
         if self.follow_links or not path.is_symlink():
             return True
         # Path.resolve fails for a link to itself.
-        return Path(os.path.realpath(path)).is_relative_to(self.root.resolve())
+        if Path(realpath(path)).is_relative_to(realpath(self.root)):
+            return True
+        self.unreadable[path] = _LEADS_OUT
+        return False
 
     def project(self, below: Path, files: list[Path]) -> Project:
         """Return the project of a folder below the root."""
@@ -186,7 +205,7 @@ class _Walk(msgspec.Struct):
         return Project(
             name=below.as_posix(),
             folder=folder,
-            files=tuple(sorted(files)),
+            files=tuple(sorted(map(Path, files))),
             images=images if images.is_dir() and self.is_followed(images) else None,
             settings=settings if settings.is_file() else None,
             size=sum(e.stat().st_size for e in inside if not is_image(e) and e.exists()),
@@ -219,17 +238,6 @@ def _has_masks(folder: Path) -> bool:
         return settings.is_file() and "mask" in read_settings_file(str(settings)).reading
     except ConfigError:
         return False
-
-
-def _entries(folder: Path, *, is_root: bool) -> list[os.DirEntry[str]]:
-    """Return the entries of a folder, sorted, without hidden files and earlier results."""
-    with os.scandir(folder) as entries:
-        inside = sorted(entries, key=lambda entry: entry.name)
-    names = {entry.name for entry in inside}
-    if not is_root and names >= _RESULTS:
-        return []
-    written = WRITTEN_FILES if names >= RESULT_FILES else frozenset()
-    return [each for each in inside if each.name[0] != "." and each.name not in written]
 
 
 def _is_read(file: Path) -> bool:
@@ -273,11 +281,7 @@ def files_of(source: Path) -> list[Path]:
     """Return a file itself, or the files of a folder, sorted; hidden ones are left out."""
     if not source.is_dir():
         return [source]
-    found = []
-    for folder, inside, names in os.walk(source):
-        inside[:] = [name for name in inside if not name.startswith(".")]
-        found += [Path(folder, name) for name in names if not name.startswith(".")]
-    return sorted(found)
+    return sorted(Path(each.shown) for each in SourcePath(source).readable_members)
 
 
 def is_image(file: Path) -> bool:
@@ -294,47 +298,18 @@ _AT_A_TIME, _LABELS_READ = 256, 20
 _LARGEST_ARCHIVE = 1 << 30
 
 
-class Content(msgspec.Struct, frozen=True):
-    """A file of a store: its path below the root, its size in bytes, and its version.
-
-    `stamps` holds the key and value of each property that changes with the content.
-    """
-
-    name: str
-    size: int
-    stamps: tuple[tuple[str, str], ...]
-
-
-class Stored(Project, frozen=True):
-    """A project in a store; its paths are relative to the root, which is `url`.
-
-    `contents` are its files of annotations and settings, with the pictures beside folders of
-    labels; `pictures` are the files of its images.
-    """
-
-    url: str = ""
-    contents: tuple[Content, ...] = ()
-    pictures: tuple[Content, ...] = ()
-
-
 def is_url(root: str) -> bool:
     """Return whether a root is a URL, and not a path."""
     return _URL.fullmatch(root) is not None
 
 
-def contents_to_fetch(project: Stored, *, images: bool) -> tuple[Content, ...]:
-    """Return the files that a run needs."""
-    wanted = (*project.contents, *project.pictures) if images else project.contents
-    return tuple(dict.fromkeys(wanted))
-
-
 @contextmanager
-def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[Project, Path]]:
+def fetched(project: Project, scratch: Path, *, images: bool) -> Iterator[tuple[Project, Path]]:
     """Fetch the files of a project into a temporary folder inside `scratch`."""
     # The local root has the last name of the URL, as in a local run.
     folder = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=scratch)).resolve()
     root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")
-    wanted = contents_to_fetch(project, images=images)
+    wanted = project.to_fetch(images=images)
     targets = {content: root / content.name for content in wanted}
     try:
         system, base = system_of(project.url)
@@ -434,7 +409,7 @@ def find_projects(
     return Discovered(projects, found.left_alone, everything, found.not_read)
 
 
-def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) -> Stored:
+def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) -> Project:
     """Return a project that was found in the mirror of a store."""
     folder = found.folder.relative_to(root)
     below = "" if folder == Path() else f"{folder.as_posix()}/"
@@ -450,7 +425,7 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
     pictures = [each for name, each in contents.items() if name.startswith(f"{below}{IMAGES}/")]
     settings = folder / SETTINGS_FILE if found.settings else None
     images = folder / IMAGES if pictures else None
-    return Stored(
+    return Project(
         found.name, folder, files, images, settings, found.size, url, tuple(used), tuple(pictures)
     )
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import asdict, replace
 
-from bboxqa.batch.discovery import Project, Stored, fetched
+from bboxqa.batch.discovery import Project, fetched
 from bboxqa.batch.results import (
     FAILED,
     FAILURE,
@@ -77,11 +77,11 @@ def run_project(project: Project, settings: Settings, out: Path, key: str) -> Ro
     it is done fails, as its files were changed meanwhile.
     """
     try:
-        if not isinstance(project, Stored):
+        if not project.url:
             # Wrong settings leave the results of an earlier run.
             settings_of(project, settings)
         with filled(folder_of(out, project.name)) as scratch:
-            if isinstance(project, Stored):
+            if project.url:
                 with fetched(project, scratch.parent, images=settings.images) as (local, root):
                     row, keep, log = _run(local, settings, scratch)
                 row = replace(row, message=row.message.replace(str(root), project.url))
@@ -92,8 +92,7 @@ def run_project(project: Project, settings: Settings, out: Path, key: str) -> Ro
             else:
                 row, keep, log = _run(project, settings, scratch)
             row = replace(row, message=settings.shown(row.message))
-            is_here = not isinstance(project, Stored)
-            if is_here and key and result_key(project, settings) != key:
+            if key and not project.url and result_key(project, settings) != key:
                 raise OutputError(f"{project.folder}: changed while it was read; run it again")
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(settings.shown(log), "utf-8", "backslashreplace")
@@ -331,7 +330,7 @@ def run_packed(task: Task, settings: Settings, version: str) -> Packed:
     # Dask removes the folders of workers that were killed.
     scratch = get_worker().local_directory
     try:
-        for file in () if isinstance(project, Stored) else project.files:
+        for file in () if project.url else project.files:
             if not file.exists():
                 problem = "is not on the disk of the worker; share it, or give ROOT as a URL"
                 raise OutputError(f"{file}: {problem}")

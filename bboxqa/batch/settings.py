@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from bboxqa.batch.discovery import Project, Stored, contents_to_fetch, files_of, is_image
+from bboxqa.batch.discovery import Project, files_of, is_image
 from bboxqa.core.errors import naming
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.version import __version__
@@ -130,9 +130,9 @@ def result_key(project: Project, settings: Settings) -> str:
     """Return a digest of inputs, settings and version; of images, only size and time count."""
     own: Any
     inputs: list[Any] = []
-    if isinstance(project, Stored):
+    if project.url:
         own = replace(settings, pages=False, pseudonyms=None)
-        inputs += [project.url, *contents_to_fetch(project, images=settings.images)]
+        inputs += [project.url, *project.to_fetch(images=settings.images)]
     else:
         own = settings_of(project, settings)
         for file in (each for source in project.files for each in files_of(source)):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bboxqa.batch.discovery import Content, Stored, discover, fetched, find_projects
+from bboxqa.batch.discovery import Content, Project, discover, fetched, find_projects
 from bboxqa.batch.settings import Settings, result_key
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 
@@ -88,7 +88,7 @@ def test_the_key_changes_with_the_files_and_settings(root):
 )
 def test_no_name_leads_out_of_the_folder(root, tmp_path, name):
     content = Content(name, 3, ())
-    project = Stored("p", Path(), (Path("x"),), None, None, 3, f"file://{root}", (content,))
+    project = Project("p", Path(), (Path("x"),), None, None, 3, f"file://{root}", (content,))
     with pytest.raises(OutputError, match="leads out"), fetched(project, tmp_path, images=False):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["root"]
