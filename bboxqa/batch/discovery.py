@@ -19,11 +19,11 @@ from bboxqa.core.text import clean, one_line
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.heads import CLASS_NAMES, HEAD, has_lists
 from bboxqa.formats.member import ARCHIVES
+from bboxqa.formats.opening import damage_of, damaged, ends_of_file, results_among
 from bboxqa.formats.registry import format_of, formats_of, is_source, suffixes
 from bboxqa.formats.scanner import begins_with_results
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.unreadable import damage_of, damaged, ends_of_file, results_among
 from bboxqa.model.settings import read_settings_file
 
 SETTINGS_FILE = "bboxqa.toml"

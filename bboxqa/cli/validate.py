@@ -293,7 +293,7 @@ def _check_options(paths: tuple[Path, ...], given: Any) -> None:
 
 def _show_changes(paths: tuple[Path, ...], settings: "ValidateSettings", given: Any) -> bool:
     """Print what fixes would change; return whether they would, or findings fail without one."""
-    from bboxqa.formats.opening import typed_paths
+    from bboxqa.core.text import typed_paths
 
     changed = False
     for file, fixed, _ in _fixed(paths, settings, given):

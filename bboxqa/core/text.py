@@ -1,6 +1,7 @@
 """Words for numbers and names that a user reads."""
 
 import re
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ _CONTROL = (
 # The escapes that `clean` writes for them.
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4}))")
 _DIGITS = re.compile("([0-9]+)")
+_TYPED = 20
 _LINE_ENDS = {ord("\n"): "\\n", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
@@ -111,6 +113,18 @@ def joined(parts: Sequence[str]) -> str:
     ('a, b and c', 'a')
     """
     return " and ".join([part for part in (", ".join(parts[:-1]), *parts[-1:]) if part])
+
+
+def typed_paths(paths: Sequence[object]) -> str:
+    """Return the first paths as they are typed, with "…" if there are more.
+
+    Examples
+    --------
+    >>> typed_paths(["ann", "in 2"]), typed_paths(["a"] * 99)[-3:]
+    ("ann 'in 2'", 'a …')
+    """
+    typed = shlex.join(clean(str(each)) for each in paths[:_TYPED])
+    return f"{typed} …" if len(paths) > _TYPED else typed
 
 
 def first_few(items: Sequence[_Item], most: int, shown: Callable[[_Item], str] = str) -> str:

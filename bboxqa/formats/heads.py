@@ -51,6 +51,17 @@ _VIA_CSV = (
 _DATUMARO = "Convert it with datumaro: datum convert -i FOLDER -if {} -f coco -o OUT"
 
 
+# UTF-32 comes first, as its byte order mark begins with that of UTF-16.
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+SAVE_AS_CSV = "Save the table as CSV in utf-8."
+
+
 def _tool(kind: str, pattern: bytes, advice: str = "") -> tuple[str, str, bytes, str, str]:
     """Return the signature of JSON of a tool that exports tables or COCO if there is no advice."""
     advice = advice or f"Export COCO JSON, or a table of boxes, from {kind}."

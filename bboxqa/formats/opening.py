@@ -1,49 +1,41 @@
-"""Decoding the content of files, and what is wrong with content that is damaged."""
+"""Decoding files, and refusing results, damaged files, and those of other programs."""
 
-import codecs
 import json
+import os
+import re
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import PurePosixPath
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
+
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import clean
-from bboxqa.formats.heads import absence_of, as_utf8, is_without_coco
-
-# UTF-32 comes first, as its byte order mark begins with that of UTF-16.
-MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
+from bboxqa.core.text import first_few, one_line
+from bboxqa.formats.heads import (
+    HEAD,
+    IS_COCO,
+    MARKS,
+    NUMBER,
+    PARQUET,
+    SAVE_AS_CSV,
+    TABLES,
+    WHAT,
+    absence_of,
+    as_utf8,
+    begins,
+    header_of,
+    is_lines,
+    is_without_coco,
+    is_yaml,
+    kind_in,
+    kind_of,
+    plain_head,
 )
-SAVE_AS_CSV = "Save the table as CSV in utf-8."
-_TYPED = 20
-
-
-@contextmanager
-def parquet_errors(name: str) -> Iterator[Any]:
-    """Yield the module that reads Parquet.
-
-    Raises DatasetError if it is not installed, or if the file of this name cannot be read.
-    """
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise DatasetError(
-            [f"{name}: is Parquet, for which pyarrow is needed"],
-            'Install it: pip install "bboxqa[parquet]"; or save the table as CSV.',
-        ) from None
-    try:
-        yield parquet
-    except (pa.ArrowException, OSError) as error:
-        problem = f"{name}: is not Parquet that can be read: {clean(str(error).strip())}"
-        raise DatasetError([problem], "Export it again.") from None
-
+from bboxqa.formats.member import ARCHIVES, READABLE, is_archive
+from bboxqa.formats.scanner import may_be_rows
+from bboxqa.formats.source import SourcePath
 
 def decoded(name: str, data: bytes) -> str:
     """Decode the text of a table as UTF-8, or as its byte order mark indicates.
@@ -63,16 +55,216 @@ def decoded(name: str, data: bytes) -> str:
     raise DatasetError([f"{name}: line {line}: is not {encoding}: {found}"], SAVE_AS_CSV)
 
 
-def typed_paths(paths: Sequence[object]) -> str:
-    """Return the first paths as they are typed, with "…" if there are more.
+REVIEW_QUEUE = "review.json"
+RESULT_FILES = frozenset({"manifest.json", "summary.json"})
+"""The JSON files that `agree --out` and `compare --out` always write next to their tables."""
+WRITTEN_FILES = RESULT_FILES | {
+    "details.json", REVIEW_QUEUE, "diagnosis.json", "diagnosis.schema.json", "worst_images.json",
+}  # fmt: skip
+"""All JSON files that these commands write, or wrote in earlier versions."""
+SENT_LISTS = ("sent.json", "sent.csv")
+
+
+def results_among(names: Collection[str]) -> set[str]:
+    """Return the files that `agree`, `compare` or `validate --fix` wrote, of all files in a folder.
+
+    The lists of what was sent back, beside the files of annotators, are such files.
 
     Examples
     --------
-    >>> typed_paths(["ann", "in 2"]), typed_paths(["a"] * 99)[-3:]
-    ("ann 'in 2'", 'a …')
+    >>> sorted(results_among(["a.json", "a.fixed.json", "b.fixed.json"]))
+    ['a.fixed.json']
     """
-    typed = shlex.join(clean(str(each)) for each in paths[:_TYPED])
-    return f"{typed} …" if len(paths) > _TYPED else typed
+    known = {*names}
+    fixed = {f"{each[:-5]}.fixed.json" for each in known if each.endswith(".json")}
+    found = fixed & known
+    found |= {*SENT_LISTS} if known.issuperset(SENT_LISTS) else set()
+    if known >= RESULT_FILES and not known.isdisjoint(("units.csv", "changes.csv")):
+        found |= {each for each in names if each in WRITTEN_FILES or not each.endswith(".json")}
+    return found
+
+
+def is_review_queue(file: Path) -> bool:
+    """Return whether a file is the review queue in a result of `agree --out`."""
+    beside = SourcePath.at(file.parent).names.files
+    return file.name == REVIEW_QUEUE and file.name in results_among(beside)
+
+
+def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
+    """Refuse files of a result, and what `agree --send-back` sent: a part of the annotations.
+
+    With `sent_files`, each file for an annotator is refused as well. Raises DatasetError.
+    """
+    for path in paths:
+        folder = path if path.is_dir() else path.parent
+        sent: dict[str, str] | None = None
+        if (folder / SENT_LISTS[1]).is_file():
+            with suppress(OSError, ValueError, LookupError, RecursionError, msgspec.MsgspecError):
+                whole = (folder / SENT_LISTS[0]).read_bytes()
+                files = msgspec.json.decode(whole, type=dict[str, Any])["files"]
+                sent = msgspec.convert(files, dict[str, str])
+        refused = (*SENT_LISTS, *(sent.values() if sent and sent_files else ()))
+        if sent is not None and (path.is_dir() or path.name in refused):
+            problem = f"{path}: has objects that `bboxqa agree --send-back` sent"
+            again = shlex.join(["bboxqa", "accept", "ORIGINAL", str(folder), "-o", "NEW.json"])
+            raise DatasetError([problem], f"To take over what came back: {again}")
+        may_be_result = path.name in {*WRITTEN_FILES, "units.csv"}
+        if may_be_result and path.name in results_among(SourcePath.at(folder).names.files):
+            problem = f"{path}: is a part of a result of bboxqa, not the annotations measured"
+            page = f"For a page of it: bboxqa report {shlex.quote(str(folder))}"
+            raise DatasetError([problem], page)
+
+
+_BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
+NOT_A_FOLDER = "Name a table in it; `bboxqa agree` measures folders of annotated images."
+_NO_HEADER = (
+    "Write what the columns hold in a line above the first, such as: image,x1,y1,x2,y2,category"
+)
+# A box has four numbers; single ones, such as years, may be names of columns.
+_MOST_COLUMNS, _OF_BOX = 6, 4
+# Kinds that the reader of tables accepts, or whose first line that is no text it names.
+_READ_AS_TABLES = {"table", "Parquet", "binary", "YOLO", "DOTA"}
+
+
+def refuse_foreign(path: Path, *, table: bool = False) -> None:
+    """Refuse a file that bboxqa does not read, with advice.
+
+    With `table`, a table of ratings or segments is expected instead of COCO JSON. Raises
+    DatasetError if the file has a known format that is not read.
+    """
+    head, kind = SourcePath.at(path).head, foreign_kind(path)
+    if kind is None and table and re.match(IS_COCO, head):
+        kind = "COCO"
+    if kind is None or (table and kind in _READ_AS_TABLES):
+        return
+    (what, advice), expected = WHAT[kind], "a table" if table else "COCO JSON"
+    if kind in ("table", "Parquet") and not table:
+        names = [] if head.startswith(PARQUET) else header_of(head)
+        shown, expected = first_few(names, _MOST_COLUMNS, one_line), "columns of images and boxes"
+        if sum(re.fullmatch(NUMBER, each.encode()) is not None for each in names) >= _OF_BOX:
+            what += f" whose first line has numbers ({shown})"
+            expected, advice = "a line with the names of columns", _NO_HEADER
+        else:
+            what += f" with the columns {shown}" * bool(names)
+    is_measured = kind == "ELAN" or "bboxqa agree" in advice
+    advice = advice.replace("agree FILE", f"agree {shlex.quote(str(path))}")
+    raise DatasetError(
+        [f"{path}: is {what}; expected {expected}"],
+        SAVE_AS_CSV if table and not is_measured else advice,
+    )
+
+
+def refuse_unread(path: Path) -> None:
+    """Refuse a file that no format recognises, unless it may be JSON."""
+    source = SourcePath.at(path)
+    kind, is_json = foreign_kind(source), path.name.lower().endswith(".json")
+    if source.archive is not None or kind == "archive":
+        for each in source.members:
+            next(each.chunks(), b"")
+    may_be_damaged = kind in (None, "binary") and source.is_file() and not is_json
+    if may_be_damaged and (reason := damage_of(source)):
+        todo = WHAT["YOLO"][1] if path.name.lower().endswith(".txt") else _todo([reason])
+        raise DatasetError([f"{path}: {reason}"], todo)
+    refuse_foreign(source)
+
+
+def foreign_kind(path: Path) -> str | None:
+    """Return the name of the format if it is known not to be read; else None.
+
+    A file with the suffix .json that is not JSON gives None, as `validate` reports it.
+    """
+    head, suffix = SourcePath.at(path).head, path.suffix.lower()
+    if suffix == ".json":
+        keys = {*header_of(head)} if may_be_rows(plain_head(head)) else set()
+        is_table = keys and not keys >= {"images", "annotations"}
+        return kind_in("json", head) or ("table" if is_table else None)
+    if suffix == ".txt":
+        text = as_utf8(head)
+        labels = (each for each in ("DOTA", "YOLO") if begins(each, text, strict=True))
+        if kind := next(labels, kind_in("text", text)):
+            return kind
+    if (kind := kind_of(head)) is not None:
+        return kind
+    if is_lines(head) or (suffix in (".jsonl", ".ndjson") and not re.match(IS_COCO, head)):
+        return kind_in("json", head) or ("table" if header_of(head) else None)
+    is_cells = suffix in (".csv", ".tsv") and head.lstrip(_BLANK)[:1] not in (b"", b"[", b"{")
+    return "table" if is_cells else "YAML" if head and is_yaml(path.name) else None
+
+
+DENIED = "Permission denied"
+_EXPORT = "Export or download it again; if it is not of an annotator, move it out of the folder."
+
+
+def _todo(reasons: Sequence[str]) -> str:
+    return READABLE if all(DENIED in each for each in reasons) else _EXPORT
+
+
+def ends_of_file(file: Path) -> tuple[bytes, bytes]:
+    """Return the beginning and the end of a file, where COCO is recognised; empty if unreadable."""
+    with suppress(OSError), file.open("rb") as stream:
+        head = stream.read(HEAD)
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - HEAD))
+        return head, stream.read()
+    return b"", b""
+
+
+def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield files beside sources that are empty or cut off, with what is wrong.
+
+    They may be those of an annotator; a table only if a source in its folder is one as well.
+    """
+    with_tables = {each.parent for each in sources if each.name.lower().endswith(TABLES)}
+    for file in files:
+        may_be_read = not file.name.lower().endswith(TABLES) or file.parent in with_tables
+        if may_be_read and (reason := damage_of(file)):
+            yield file, reason
+
+
+def refuse_damaged(files: Iterable[SourcePath], sources: Sequence[SourcePath]) -> None:
+    """Refuse a folder or an archive in which a file beside its sources is empty or cut off.
+
+    Raises DatasetError; without the file, its annotator would be missing from the result.
+    """
+    # Archives are read if there is nothing else.
+    are_packed = any(each.is_packed for each in sources)
+    ends = (".json", ".xml", *TABLES, *(ARCHIVES if are_packed else ()))
+    named = (each for each in files if each.name.lower().endswith(ends))
+    if found := dict(damaged(named, sources)):
+        problems = [f"{file}: {reason}" for file, reason in found.items()]
+        raise DatasetError(problems, _todo([*found.values()]))
+
+
+def damage_of(file: Path) -> str:
+    """Return what is wrong with a file that is empty, cut off or gone, by its suffix; else "".
+
+    The text follows the name of the file, as in "a.xml: is empty". Only small files of text are
+    looked at: a large one has a known format by its beginning, and its reader says where it ends.
+    """
+    source = SourcePath.at(file)
+    # Reading a pipe would consume its data.
+    if source.exists() and not source.is_file():
+        return ""
+    is_packed = source.name.lower().endswith(ARCHIVES)
+    if is_packed and source.head and not is_archive(source.head):
+        return absence_of(source.head) or "is not an archive"
+    content = b""
+    try:
+        for member in source.members:
+            name, content = member.name or source.name, b""
+            if is_packed and member.name and not name.lower().endswith((".json", ".xml", *TABLES)):
+                continue
+            for part in member.chunks():
+                content = (content + part)[: 2 * HEAD + 1]
+                # Archives have a checksum of all the content of a file.
+                if member.is_file and len(content) > 2 * HEAD:
+                    break
+            if len(content) <= 2 * HEAD and (reason := damage_in(name, content)):
+                return f"{member.name}: {reason}" if member.name else reason
+    except DatasetError as error:
+        return error.problems[0].removeprefix(f"{file}: ").removeprefix(f"{file}/")
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return ""
 
 
 def damage_in(name: str, content: bytes) -> str:

@@ -14,8 +14,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, nearest, unknown_name
 from bboxqa.formats.box_tables.columns import columns_of
-from bboxqa.formats.tables import Table
-from bboxqa.formats.unreadable import open_table
+from bboxqa.formats.tables import Table, open_table
 from bboxqa.model.labels import Coded, LabelColumn, code, column_of, number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.units import Cell, ReliabilityData

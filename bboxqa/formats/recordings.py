@@ -14,11 +14,10 @@ import numpy as np
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean, count, in_natural_order
-from bboxqa.formats.opening import decoded
+from bboxqa.formats.opening import NOT_A_FOLDER, decoded, refuse_foreign
 from bboxqa.formats.source import read_whole
 from bboxqa.formats.sources import names_of, refuse_repeated_files
 from bboxqa.formats.tables import split_rows
-from bboxqa.formats.unreadable import NOT_A_FOLDER, refuse_foreign
 from bboxqa.model.annotations import Source
 from bboxqa.model.ratings import Segments, segment_problems
 

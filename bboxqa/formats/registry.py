@@ -22,10 +22,10 @@ from bboxqa.formats.format import Format, Recognises, translated_format
 from bboxqa.formats.heads import TABLES, begins, kind_in, plain_head
 from bboxqa.formats.label_folders import LabelFolders, files_by_folder, holds_masks, people_of_masks
 from bboxqa.formats.member import READABLE, is_picture
+from bboxqa.formats.opening import results_among
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.scanner import begins_with_results, may_be_rows
 from bboxqa.formats.source import SourcePath
-from bboxqa.formats.unreadable import results_among
 from bboxqa.model.annotations import NO_CHOICES, Choices
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from bboxqa.formats.member import is_picture
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.sources import list_files
-from bboxqa.formats.tables import Table
+from bboxqa.formats.tables import Table, open_table
 from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import ValueProblemError, side_of, size_of
-from bboxqa.formats.unreadable import open_table
 from bboxqa.model.annotations import NO_CHOICES
 
 _EXPECTED = (

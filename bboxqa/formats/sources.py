@@ -16,16 +16,12 @@ from bboxqa.core.arrays import AnyPath, Files
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, own_name
 from bboxqa.core.json_values import cut
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, first_few, one_line, typed_paths
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.heads import CLASS_NAMES, TABLES, as_utf8, begins, is_without_coco
 from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only, is_label_name
 from bboxqa.formats.member import ARCHIVES, is_picture
-from bboxqa.formats.opening import typed_paths
-from bboxqa.formats.registry import format_of, formats_of, sources_below, suffixes
-from bboxqa.formats.scanner import begins_with_results
-from bboxqa.formats.source import SourcePath
-from bboxqa.formats.unreadable import (
+from bboxqa.formats.opening import (
     ends_of_file,
     foreign_kind,
     refuse_damaged,
@@ -33,6 +29,9 @@ from bboxqa.formats.unreadable import (
     refuse_results,
     refuse_unread,
 )
+from bboxqa.formats.registry import format_of, formats_of, sources_below, suffixes
+from bboxqa.formats.scanner import begins_with_results
+from bboxqa.formats.source import SourcePath
 from bboxqa.model.annotations import NO_CHOICES, Choices
 
 _SHOWN = 3

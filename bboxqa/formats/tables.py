@@ -4,7 +4,9 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,10 +14,11 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import one_line
+from bboxqa.core.text import clean, one_line
 from bboxqa.formats.heads import PARQUET, delimiter_of
 from bboxqa.formats.member import Member
-from bboxqa.formats.opening import decoded, parquet_errors
+from bboxqa.formats.opening import NOT_A_FOLDER, decoded, refuse_foreign
+from bboxqa.formats.source import read_whole
 from bboxqa.formats.translation.collector import BrokenTextError
 from bboxqa.formats.translation.shapes import items, mapping, plain_text
 from bboxqa.model.labels import Coder, LabelColumn, label_of
@@ -207,9 +210,30 @@ def _json_rows(name: str, text: str) -> Table:
     return Table(name, header, chunks)
 
 
+@contextmanager
+def _parquet_errors(name: str) -> Iterator[Any]:
+    """Yield the module that reads Parquet.
+
+    Raises DatasetError if it is not installed, or if the file of this name cannot be read.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise DatasetError(
+            [f"{name}: is Parquet, for which pyarrow is needed"],
+            'Install it: pip install "bboxqa[parquet]"; or save the table as CSV.',
+        ) from None
+    try:
+        yield parquet
+    except (pa.ArrowException, OSError) as error:
+        problem = f"{name}: is not Parquet that can be read: {clean(str(error).strip())}"
+        raise DatasetError([problem], "Export it again.") from None
+
+
 def _parquet(name: str, source: Any) -> Table:
     """Return the table of a Parquet file; images of Hugging Face are reduced to their paths."""
-    with parquet_errors(name) as parquet:
+    with _parquet_errors(name) as parquet:
         import pyarrow as pa
 
         file = parquet.ParquetFile(source)
@@ -222,7 +246,7 @@ def _parquet(name: str, source: Any) -> Table:
             # Of images of Hugging Face, the path is read.
             is_picture = pa.types.is_struct(each.type) and each.type.get_field_index("path") >= 0
             names.append(f"{each.name}.path" if is_picture else str(each.name))
-        with parquet_errors(name):
+        with _parquet_errors(name):
             for batch in file.iter_batches(_CHUNK, columns=[*dict.fromkeys(names)]):
                 cells = {e: batch.column(field.name).to_pylist() for e, field in fields.items()}
                 stop = first + batch.num_rows
@@ -253,6 +277,21 @@ def table_of(name: str, data: bytes) -> Table:
         return _parquet(name, io.BytesIO(data))
     text = decoded(name, data)
     return (_json_rows if text.lstrip()[:1] in ("{", "[") else delimited)(name, text)
+
+
+def open_table(path: str | Path) -> Table:
+    """Read a table of texts and numbers: CSV, TSV, JSON Lines, an array of objects, or Parquet.
+
+    Text is UTF-8, or as a byte order mark says. The delimiter is the most frequent of tab, comma
+    and semicolon in the first line. Raises DatasetError if the file does not exist, is empty, or
+    has another format.
+    """
+    refuse_foreign(Path(path), table=True)
+    table = table_of(str(path), read_whole(Path(path), "one table", NOT_A_FOLDER))
+    if not any(table.header):
+        problem = f"{path}: is empty; expected a table with the names of columns"
+        raise DatasetError([problem])
+    return table
 
 
 def class_names(table: Table, column: str) -> list[str]:

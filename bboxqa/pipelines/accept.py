@@ -18,11 +18,11 @@ from bboxqa.core.text import clean, count, first_few, one_line
 from bboxqa.formats import sources
 from bboxqa.formats.choices import choices_of, given
 from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.opening import SENT_LISTS, refuse_results
 from bboxqa.formats.records import UNNAMED, AnnotationFile, id_number, whole_number
 from bboxqa.formats.registry import document_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import no_such_file
-from bboxqa.formats.unreadable import SENT_LISTS, refuse_results
 from bboxqa.formats.writing.outlines import ROUNDED, Record, area_of
 from bboxqa.model.annotations import Choices, completed
 from bboxqa.model.diagnosis import ReviewObject

@@ -19,9 +19,9 @@ from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.names import left_out_by
 from bboxqa.formats.gathering import content_of
 from bboxqa.formats.member import ARCHIVES
+from bboxqa.formats.opening import is_review_queue
 from bboxqa.formats.registry import writer, writer_names
 from bboxqa.formats.sources import as_paths, files_read
-from bboxqa.formats.unreadable import is_review_queue
 from bboxqa.formats.writing.content import (
     Content,
     Loss,

@@ -43,7 +43,7 @@ from bboxqa.diagnostics.answers import (
     shared_units,
 )
 from bboxqa.formats.ratings import column_problems
-from bboxqa.formats.unreadable import open_table
+from bboxqa.formats.tables import open_table
 from bboxqa.model.labels import code, number_of, set_of
 from bboxqa.model.ratings import (
     ColumnAssociation,

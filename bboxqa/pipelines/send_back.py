@@ -17,10 +17,10 @@ from bboxqa.core.files import digest_of, filled_folder, writing
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import clean, count, first_few, in_natural_order
 from bboxqa.formats.choices import choices_of
+from bboxqa.formats.opening import SENT_LISTS
 from bboxqa.formats.records import ASKED_KEYS, UNNAMED
 from bboxqa.formats.registry import format_of, writer
 from bboxqa.formats.translation.shapes import mapping
-from bboxqa.formats.unreadable import SENT_LISTS
 from bboxqa.formats.writing.content import Content, image_name, shown_id
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths, without_ending

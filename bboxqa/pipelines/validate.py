@@ -17,12 +17,12 @@ from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO, read_document
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.images import by_ends
+from bboxqa.formats.opening import refuse_results
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
 from bboxqa.formats.scanner import read_bytes
 from bboxqa.formats.source import SourcePath, no_such_file
 from bboxqa.formats.sources import as_paths, listed, without_files
-from bboxqa.formats.unreadable import refuse_results
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
 from bboxqa.report.findings import Report

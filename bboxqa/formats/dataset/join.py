@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray, distinct, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.core.text import alike, clean, count, first_few, one_line
+from bboxqa.core.text import alike, clean, count, first_few, one_line, typed_paths
 from bboxqa.formats.dataset.merge import Joined, Rows, merge
 from bboxqa.formats.dataset.names import (
     Joints,
@@ -35,7 +35,6 @@ from bboxqa.formats.dataset.sessions import (
 )
 from bboxqa.formats.document import apart_note
 from bboxqa.formats.measured import more_rows
-from bboxqa.formats.opening import typed_paths
 from bboxqa.formats.raw_values import MAX_COORDINATE
 from bboxqa.formats.records import AnnotationFile, ids_of
 from bboxqa.model.annotations import Dataset
