@@ -11,7 +11,7 @@ from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import HEAD, WHAT, begins, kind_in, kind_of
+from bboxqa.formats.heads import HEAD, WHAT, begins, kind_of
 from bboxqa.formats.label_folders import (
     OF_MASKS,
     OF_PICTURES,
@@ -121,7 +121,7 @@ class FileImages:
         self.pictures = spelled_as(by_place(pictures), self.files)
         known = {each.name for each in (*labels, *apart)}
         tools = (e for e in others if e.name.lower().endswith(_OF_TOOLS) and e.name not in known)
-        kinds = [(each, _kind(each.head()) or "") for each in tools]
+        kinds = [(each, kind_of(each.head()) or "") for each in tools]
         # What another format reads of the same folder is not left out.
         read = {kind for kind in {kind for _, kind in kinds} & {*_READ}
                 if LabelFolders(_READ[kind], kind).is_one_source(SourcePath.at(path))}  # fmt: skip
@@ -257,7 +257,7 @@ class FileImages:
             if head and len(head) < HEAD and (problem := damage_in(member.name, head)):
                 into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
                 continue
-            kind = _kind(head)
+            kind = kind_of(head)
             problem = f"{member.name}: is {WHAT[kind][0] if kind else 'something else'}"
             problem += f"; expected {expected}; it is left out"
             into.defect("T012", problem, Where(member.name, 1))
@@ -313,10 +313,6 @@ def _once(pictures: Sequence[Member]) -> list[Member]:
         are_one = len(same) > 1 and len({*map(size_of_picture, same)}) == 1
         found += same[:1] if are_one else same
     return found
-
-
-def _kind(head: bytes) -> str | None:
-    return kind_of(head) or kind_in("json", head)
 
 
 def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) -> list[Member]:

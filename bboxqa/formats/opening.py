@@ -26,7 +26,6 @@ from bboxqa.formats.heads import (
     as_utf8,
     begins,
     header_of,
-    is_lines,
     is_without_coco,
     is_yaml,
     kind_in,
@@ -174,19 +173,17 @@ def foreign_kind(path: Path) -> str | None:
     A file with the suffix .json that is not JSON gives None, as `validate` reports it.
     """
     head, suffix = SourcePath.at(path).head, path.suffix.lower()
-    if suffix == ".json":
-        keys = {*header_of(head)} if may_be_rows(plain_head(head)) else set()
-        is_table = keys and not keys >= {"images", "annotations"}
-        return kind_in("json", head) or ("table" if is_table else None)
     if suffix == ".txt":
         text = as_utf8(head)
         labels = (each for each in ("DOTA", "YOLO") if begins(each, text, strict=True))
         if kind := next(labels, kind_in("text", text)):
             return kind
-    if (kind := kind_of(head)) is not None:
+    is_json, are_lines = suffix == ".json", suffix in (".jsonl", ".ndjson")
+    if (kind := kind_in("json", head) if is_json else kind_of(head)) is not None:
         return kind
-    if is_lines(head) or (suffix in (".jsonl", ".ndjson") and not re.match(IS_COCO, head)):
-        return kind_in("json", head) or ("table" if header_of(head) else None)
+    if may_be_rows(plain_head(head)) or (are_lines and not re.match(IS_COCO, head)):
+        keys = header_of(head)
+        return "table" if keys and not {"images", "annotations"}.issubset(keys) else None
     is_cells = suffix in (".csv", ".tsv") and head.lstrip(_BLANK)[:1] not in (b"", b"[", b"{")
     return "table" if is_cells else "YAML" if head and is_yaml(path.name) else None
 
