@@ -59,7 +59,6 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-SAVE_AS_CSV = "Save the table as CSV in utf-8."
 
 
 def _tool(kind: str, pattern: bytes, advice: str = "") -> tuple[str, str, bytes, str, str]:

@@ -13,35 +13,21 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import first_few, one_line
-from bboxqa.formats.heads import (
-    HEAD,
-    IS_COCO,
-    MARKS,
-    NUMBER,
-    PARQUET,
-    SAVE_AS_CSV,
-    TABLES,
-    WHAT,
-    absence_of,
-    as_utf8,
-    begins,
-    header_of,
-    is_without_coco,
-    is_yaml,
-    kind_in,
-    kind_of,
-    plain_head,
-)
+from bboxqa.formats import heads
+from bboxqa.formats.heads import TABLES
 from bboxqa.formats.member import ARCHIVES, READABLE, is_archive
 from bboxqa.formats.scanner import may_be_rows
 from bboxqa.formats.source import SourcePath
+
+SAVE_AS_CSV = "Save the table as CSV in utf-8."
+
 
 def decoded(name: str, data: bytes) -> str:
     """Decode the text of a table as UTF-8, or as its byte order mark indicates.
 
     Raises DatasetError if the content is not text, with the first line that is not.
     """
-    marks = (each for each in MARKS if data.startswith(each[0]))
+    marks = (each for each in heads.MARKS if data.startswith(each[0]))
     mark, encoding = next(marks, (b"", "utf-8"))
     place = data.find(b"\0") if encoding == "utf-8" else -1
     try:
@@ -132,15 +118,15 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     DatasetError if the file has a known format that is not read.
     """
     head, kind = SourcePath.at(path).head, foreign_kind(path)
-    if kind is None and table and re.match(IS_COCO, head):
+    if kind is None and table and re.match(heads.IS_COCO, head):
         kind = "COCO"
     if kind is None or (table and kind in _READ_AS_TABLES):
         return
-    (what, advice), expected = WHAT[kind], "a table" if table else "COCO JSON"
+    (what, advice), expected = heads.WHAT[kind], "a table" if table else "COCO JSON"
     if kind in ("table", "Parquet") and not table:
-        names = [] if head.startswith(PARQUET) else header_of(head)
+        names = [] if head.startswith(heads.PARQUET) else heads.header_of(head)
         shown, expected = first_few(names, _MOST_COLUMNS, one_line), "columns of images and boxes"
-        if sum(re.fullmatch(NUMBER, each.encode()) is not None for each in names) >= _OF_BOX:
+        if sum(re.fullmatch(heads.NUMBER, each.encode()) is not None for each in names) >= _OF_BOX:
             what += f" whose first line has numbers ({shown})"
             expected, advice = "a line with the names of columns", _NO_HEADER
         else:
@@ -162,7 +148,7 @@ def refuse_unread(path: Path) -> None:
             next(each.chunks(), b"")
     may_be_damaged = kind in (None, "binary") and source.is_file() and not is_json
     if may_be_damaged and (reason := damage_of(source)):
-        todo = WHAT["YOLO"][1] if path.name.lower().endswith(".txt") else _todo([reason])
+        todo = heads.WHAT["YOLO"][1] if path.name.lower().endswith(".txt") else _todo([reason])
         raise DatasetError([f"{path}: {reason}"], todo)
     refuse_foreign(source)
 
@@ -174,18 +160,18 @@ def foreign_kind(path: Path) -> str | None:
     """
     head, suffix = SourcePath.at(path).head, path.suffix.lower()
     if suffix == ".txt":
-        text = as_utf8(head)
-        labels = (each for each in ("DOTA", "YOLO") if begins(each, text, strict=True))
-        if kind := next(labels, kind_in("text", text)):
+        text = heads.as_utf8(head)
+        labels = (each for each in ("DOTA", "YOLO") if heads.begins(each, text, strict=True))
+        if kind := next(labels, heads.kind_in("text", text)):
             return kind
     is_json, are_lines = suffix == ".json", suffix in (".jsonl", ".ndjson")
-    if (kind := kind_in("json", head) if is_json else kind_of(head)) is not None:
+    if (kind := heads.kind_in("json", head) if is_json else heads.kind_of(head)) is not None:
         return kind
-    if may_be_rows(plain_head(head)) or (are_lines and not re.match(IS_COCO, head)):
-        keys = header_of(head)
+    if may_be_rows(heads.plain_head(head)) or (are_lines and not re.match(heads.IS_COCO, head)):
+        keys = heads.header_of(head)
         return "table" if keys and not {"images", "annotations"}.issubset(keys) else None
     is_cells = suffix in (".csv", ".tsv") and head.lstrip(_BLANK)[:1] not in (b"", b"[", b"{")
-    return "table" if is_cells else "YAML" if head and is_yaml(path.name) else None
+    return "table" if is_cells else "YAML" if head and heads.is_yaml(path.name) else None
 
 
 DENIED = "Permission denied"
@@ -199,8 +185,8 @@ def _todo(reasons: Sequence[str]) -> str:
 def ends_of_file(file: Path) -> tuple[bytes, bytes]:
     """Return the beginning and the end of a file, where COCO is recognised; empty if unreadable."""
     with suppress(OSError), file.open("rb") as stream:
-        head = stream.read(HEAD)
-        stream.seek(max(0, stream.seek(0, os.SEEK_END) - HEAD))
+        head = stream.read(heads.HEAD)
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - heads.HEAD))
         return head, stream.read()
     return b"", b""
 
@@ -243,7 +229,7 @@ def damage_of(file: Path) -> str:
         return ""
     is_packed = source.name.lower().endswith(ARCHIVES)
     if is_packed and source.head and not is_archive(source.head):
-        return absence_of(source.head) or "is not an archive"
+        return heads.absence_of(source.head) or "is not an archive"
     content = b""
     try:
         for member in source.members:
@@ -251,11 +237,11 @@ def damage_of(file: Path) -> str:
             if is_packed and member.name and not name.lower().endswith((".json", ".xml", *TABLES)):
                 continue
             for part in member.chunks():
-                content = (content + part)[: 2 * HEAD + 1]
+                content = (content + part)[: 2 * heads.HEAD + 1]
                 # Archives have a checksum of all the content of a file.
-                if member.is_file and len(content) > 2 * HEAD:
+                if member.is_file and len(content) > 2 * heads.HEAD:
                     break
-            if len(content) <= 2 * HEAD and (reason := damage_in(name, content)):
+            if len(content) <= 2 * heads.HEAD and (reason := damage_in(name, content)):
                 return f"{member.name}: {reason}" if member.name else reason
     except DatasetError as error:
         return error.problems[0].removeprefix(f"{file}: ").removeprefix(f"{file}/")
@@ -272,13 +258,13 @@ def damage_in(name: str, content: bytes) -> str:
     >>> damage_in("a.xml", b"<a></a>"), damage_in("a.xml", b"<a>").partition(":")[0]
     ('', 'line 1')
     """
-    if absence := absence_of(content):
+    if absence := heads.absence_of(content):
         return absence
     suffix = PurePosixPath(name).suffix.lower()
-    if suffix == ".json" and not is_without_coco(content):
+    if suffix == ".json" and not heads.is_without_coco(content):
         with suppress(RecursionError):
             try:
-                json.loads(as_utf8(content))
+                json.loads(heads.as_utf8(content))
             except ValueError as error:
                 return f"is not JSON: {error}"
     elif suffix == ".xml":
