@@ -320,10 +320,7 @@ def fetched(project: Project, scratch: Path, *, images: bool) -> Iterator[tuple[
         try:
             for target in targets.values():
                 target.parent.mkdir(parents=True, exist_ok=True)
-            for start in range(0, len(wanted), _AT_A_TIME):
-                part = wanted[start : start + _AT_A_TIME]
-                names = [f"{base}/{content.name}" for content in part]
-                system.get(names, [str(targets[content]) for content in part])
+            system.get([f"{base}/{e.name}" for e in wanted], [*map(str, targets.values())])
         except Exception as error:  # noqa: BLE001 - each store has errors of its own
             raise OutputError(f"could not be fetched: {error_text(error)}") from None
         for content, target in targets.items():
@@ -331,9 +328,8 @@ def fetched(project: Project, scratch: Path, *, images: bool) -> Iterator[tuple[
                 raise OutputError(f"{content.name}: has changed since it was found")
         pictures = root / project.images if images and project.images else None
         settings = root / project.settings if project.settings else None
-        files = tuple(root / file for file in project.files)
-        folder_here = root / project.folder
-        yield Project(project.name, folder_here, files, pictures, settings, project.size), root
+        found = tuple(root / file for file in project.files), pictures, settings
+        yield Project(project.name, root / project.folder, *found, project.size), root
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

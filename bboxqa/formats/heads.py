@@ -316,19 +316,19 @@ def as_list(text: bytes) -> bytes:
 
 
 def kind_of(head: bytes) -> str | None:
-    """Return the key in `WHAT` for the beginning of a file; None if it may be text or COCO JSON.
+    """Return the key in `WHAT` for the beginning of a file; None if it may be JSON.
 
     Examples
     --------
-    >>> kind_of(b"BZh91"), kind_of(b'[{"joint_self": 1}]'), kind_of(b'{"images": []}')
-    ('archive', 'MPII', None)
+    >>> kind_of(b"BZh91"), kind_of(b'{"images": []}')
+    ('archive', None)
     """
     if found := kind_in(_BYTES, head):
         return found
     if re.match(_ELEMENT, plain_head(head)):
         return kind_in(_XML, head)
     if re.match(_TEXT_HEAD, head):
-        return kind_in(_JSON, head)
+        return None
     n_control = len(head) - len(head.translate(None, _CONTROL))
     return "binary" if n_control > _MOST_CONTROL * len(head) else None
 

@@ -11,7 +11,7 @@ from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import HEAD, WHAT, begins, kind_of
+from bboxqa.formats.heads import HEAD, WHAT, begins, kind_in, kind_of
 from bboxqa.formats.label_folders import (
     OF_MASKS,
     OF_PICTURES,
@@ -121,7 +121,7 @@ class FileImages:
         self.pictures = spelled_as(by_place(pictures), self.files)
         known = {each.name for each in (*labels, *apart)}
         tools = (e for e in others if e.name.lower().endswith(_OF_TOOLS) and e.name not in known)
-        kinds = [(each, kind_of(each.head()) or "") for each in tools]
+        kinds = [(each, _kind(each.head()) or "") for each in tools]
         # What another format reads of the same folder is not left out.
         read = {kind for kind in {kind for _, kind in kinds} & {*_READ}
                 if LabelFolders(_READ[kind], kind).is_one_source(SourcePath.at(path))}  # fmt: skip
@@ -257,7 +257,7 @@ class FileImages:
             if head and len(head) < HEAD and (problem := damage_in(member.name, head)):
                 into.defect("T001", f"{member.name}: {problem}", Where(member.name, ""))
                 continue
-            kind = kind_of(head)
+            kind = _kind(head)
             problem = f"{member.name}: is {WHAT[kind][0] if kind else 'something else'}"
             problem += f"; expected {expected}; it is left out"
             into.defect("T012", problem, Where(member.name, 1))
@@ -315,6 +315,10 @@ def _once(pictures: Sequence[Member]) -> list[Member]:
     return found
 
 
+def _kind(head: bytes) -> str | None:
+    return kind_of(head) or kind_in("json", head)
+
+
 def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) -> list[Member]:
     """Return the image files of a source, or those around it that several annotators share.
 
@@ -325,7 +329,7 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     pictures = [member for member in members if is_picture(member.name)]
     names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
     own = f"{path.absolute().name}/"
-    for folder, split in _around(path) if not pictures else ():
+    for folder, split in folders_around(path) if not pictures else ():
         named = filter(OF_PICTURES.fullmatch, folder.names.folders)
         held = [(folder / each / split).readable_members for each in sorted(named)]
         for files in (*held, folder.direct_members):
@@ -337,13 +341,11 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
     return pictures
 
 
-def shared_folders(path: Path) -> list[SourcePath]:
-    """Return the folders around a source that may hold files for all annotators."""
-    return [folder for folder, _ in _around(path)]
+def folders_around(path: Path) -> list[tuple[SourcePath, str]]:
+    """Return the folders around a source, and those around its split, each with that split.
 
-
-def _around(path: Path) -> list[tuple[SourcePath, str]]:
-    """Return the folders around a source, and those around its split, each with that split."""
+    They may hold files for all annotators.
+    """
     source = SourcePath.at(path)
     if path.is_file() or not source.is_folder:
         return []

@@ -17,7 +17,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.image_opening import RASTERS, block_problem, opened, opened_raster, reason_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.images import FileImages, shared_folders
+from bboxqa.formats.images import FileImages, folders_around
 from bboxqa.formats.label_folders import OF_MASKS, OF_PICTURES, ends_of, is_mask_name
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.source import members_of
@@ -275,7 +275,7 @@ Names = tuple[Mapping[int, str], bool]
 
 def _names_in(path: Path, members: Sequence[Member]) -> Names:
     """Return the table of classes; empty without one."""
-    around = [each for folder in shared_folders(path) for each in folder.direct_members]
+    around = [each for folder, _ in folders_around(path) for each in folder.direct_members]
     named = (each for each in (*members, *around) if each.name.rpartition("/")[2] == NAMES)
     if (found := next(named, None)) is None:
         return {}, False

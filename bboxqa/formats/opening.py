@@ -165,9 +165,14 @@ def foreign_kind(path: Path) -> str | None:
         if kind := next(labels, heads.kind_in("text", text)):
             return kind
     is_json, are_lines = suffix == ".json", suffix in (".jsonl", ".ndjson")
-    if (kind := heads.kind_in("json", head) if is_json else heads.kind_of(head)) is not None:
+    if not is_json and (kind := heads.kind_of(head)) is not None:
         return kind
-    if may_be_rows(heads.plain_head(head)) or (are_lines and not re.match(heads.IS_COCO, head)):
+    are_rows = may_be_rows(heads.plain_head(head)) or (
+        are_lines and not re.match(heads.IS_COCO, head)
+    )
+    if (is_json or are_rows) and (kind := heads.kind_in("json", head)):
+        return kind
+    if are_rows:
         keys = heads.header_of(head)
         return "table" if keys and not {"images", "annotations"}.issubset(keys) else None
     is_cells = suffix in (".csv", ".tsv") and head.lstrip(_BLANK)[:1] not in (b"", b"[", b"{")

@@ -1,6 +1,5 @@
 """What paths hold: the sources that a command reads, and by whom each is if files are people."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ import msgspec
 
 from bboxqa.core.arrays import AnyPath, Files
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, is_split, own_name
+from bboxqa.core.file_names import is_split, own_name
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, first_few, one_line, typed_paths
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
@@ -389,20 +388,14 @@ def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) 
 
     Files in archives stand for the archive; a path that cannot be read is left out.
     """
-    for path in (Path(each) for each in paths if each is not None):
-        sources: Sequence[Path] = [path]
-        if path.is_dir():
-            with suppress(BboxqaError, OSError):
-                sources = list_files([path])
+    for path in (SourcePath.at(each) for each in paths if each is not None):
+        sources = [path]
+        with suppress(BboxqaError, OSError):
+            sources = list_files([path]) if path.is_dir() else sources
         for each in sources:
-            inside = _files_below(each) if each.is_dir() else (each, *each.parents)
-            yield from (file for file in inside if file.is_file())
-    for folder in images:
-        inside = _files_below(Path(folder))
-        yield from (each for each in inside if each.suffix.lower() in IMAGE_SUFFIXES)
-
-
-def _files_below(folder: Path) -> Iterator[Path]:
-    for place, _, names in os.walk(folder):
-        # Pages of results may be beside annotations, and are read by no format.
-        yield from (Path(place, name) for name in names if not name.endswith(".html"))
+            yield from (file for file in (each, *each.parents) if file.is_file())
+            inside = each.readable_members if each.is_dir() else ()
+            # Pages of results may be beside annotations, and are read by no format.
+            yield from (Path(e.shown) for e in inside if not e.name.endswith(".html"))
+    for folder in map(SourcePath, images):
+        yield from (Path(e.shown) for e in folder.readable_members if is_picture(e.name))

@@ -24,7 +24,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats import label_folders
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins, is_names_file, is_names_head, is_yaml
-from bboxqa.formats.images import FileImages, LabelFile, shared_folders
+from bboxqa.formats.images import FileImages, LabelFile, folders_around
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
@@ -153,7 +153,7 @@ def _described(path: Path, members: Sequence[Member], labels: Sequence[Member]) 
                 "Keep the right one, and move the other elsewhere. If they are of two people, name "
                 "the folder of each, after unpacking an archive.",
             )
-    found = chain.from_iterable(_class_files(e.direct_members) for e in shared_folders(path))
+    found = chain.from_iterable(_class_files(e.direct_members) for e, _ in folders_around(path))
     return [*inside, *(replace(each, is_inside=False) for each in found)]
 
 
