@@ -88,9 +88,9 @@ class _Joined:
         self._data, self._is_named, self._is_joint = data, is_named, is_joint
         self._images, self._categories = dict[str, Record](), dict[str, Record]()
         self._own_names: dict[str, str] = {}
-        # Annotations with the names of their image and category, or of their image only.
-        self._annotations: list[tuple[Record, str, str]] = []
-        self._apart: list[tuple[Record, str]] = []
+        # Annotations with the records of their image and category, or of their image only.
+        self._annotations: list[tuple[Record, Record, Record]] = []
+        self._apart: list[tuple[Record, Record]] = []
         self._repeats: list[str] = []
         # Keys of image records whose value differs from that of an earlier record of the image.
         self._left_out: Counter[str] = Counter()
@@ -112,12 +112,11 @@ class _Joined:
         file has one.
         """
         columns, source = file.columns, file.source.name
-        labels = self._add_images(file, records["images"])
-        names, reordered = self._add_categories(file, records["categories"])
+        images = self._add_images(file, records["images"])
+        categories, reordered = self._add_categories(file, records["categories"])
         has_ids = self._is_joint and not file.numbers_categories
-        if has_ids:
-            self._given += [("image", self._images[labels[n]], n, source) for n in labels]
-            self._given += [("category", self._categories[names[n]], n, source) for n in names]
+        for kind, of in (("image", images), ("category", categories)) if has_ids else ():
+            self._given += [(kind, each, number, source) for number, each in of.items()]
         ids = (columns.id, columns.image_id, columns.category_id, columns.bbox, columns.iscrowd)
         rows = zip(used.tolist(), *(each[used].tolist() for each in ids), strict=True)
         for row, own, image_id, category_id, bbox, is_crowd in rows:
@@ -133,71 +132,67 @@ class _Joined:
             whole |= _turned(file, row, whole)
             if columns.text_ids is not None and whole_number(record["id"]) is None:
                 whole["own_id"] = record["id"]
-            self._annotations.append((whole, labels[image_id], names[category_id]))
+            self._annotations.append((whole, images[image_id], categories[category_id]))
             if has_ids:
                 self._given.append(("annotation", whole, own, source))
-        self._add_apart(of_all, records, labels, names)
+        # Without a box; without points or a known annotator, only the shape is known.
+        people = self._data.annotator_names if self._is_named else ()
+        listed = zip(records["categories"], categories.values(), strict=True)
+        renamed = {each["name"]: joint["name"] for each, joint in listed}
+        for record in records.get("apart", ()):
+            given = record.get("annotator") or mapping(record.get("attributes")).get("annotator")
+            author = (of_all or (annotator_name(given) if given else "")) if people else ""
+            if "points" not in record or (people and author not in people):
+                self._apart.append(({"shape": record["shape"]}, {}))
+                continue
+            label = record.get("label")
+            found = (renamed.get(label, clean(label)) if label
+                     else categories[record["category_id"]]["name"])  # fmt: skip
+            whole = {key: each for key, each in record.items() if key not in _REPLACED}
+            whole |= {"label": found} | ({"annotator": author} if author else {})
+            self._apart.append((whole, images[record["image_id"]]))
         self._repeats += records.get("repeats", ())
         self._tops.append({key: each for key, each in records.items() if key not in _KNOWN})
 
-    def _add_images(self, file: AnnotationFile, records: Sequence[Record]) -> dict[int, str]:
-        """Add the images of a file, and return the name of each id."""
-        labels: dict[int, str] = {}
+    def _add_images(self, file: AnnotationFile, records: Sequence[Record]) -> dict[int, Record]:
+        """Add the images of a file, and return the joint record of each id."""
+        found: dict[int, Record] = {}
         for image, record in zip(file.images, records, strict=True):
             number = id_number(image.id)
-            label = labels[number] = image.label
             known = {key: each for key, each in record.items() if each is not None}
             if image.file_name:
                 known["file_name"] = image.file_name
             if number != image.id:
                 known["own_id"] = image.id
-            held = self._images.setdefault(label, {**known, "id": number})
+            held = self._images.setdefault(image.label, {**known, "id": number})
+            found[number] = held
             shared = known.keys() & held.keys() - _OWN
             self._left_out.update(key for key in shared if known[key] != held[key])
             held |= {key: each for key, each in known.items() if key not in held}
-        return labels
+        return found
 
     def _add_categories(
         self, file: AnnotationFile, records: Sequence[Record]
-    ) -> tuple[dict[int, str], set[int]]:
-        """Add the categories of a file; return names by id, and the ids with reordered joints."""
-        names: dict[int, str] = {}
+    ) -> tuple[dict[int, Record], set[int]]:
+        """Add the categories of a file; return records by id, and the ids with reordered joints."""
+        found: dict[int, Record] = {}
         reordered: set[int] = set()
         for category, record in zip(file.categories, records, strict=True):
             name, given, number = clean(category.name), category.keypoints, id_number(category.id)
-            names[number] = name
             if name != category.name:
                 # Half of a pair of surrogates stays escaped, as no file can hold it.
                 own = category.name.encode("utf-8", "backslashreplace").decode()
                 self._own_names.setdefault(name, own)
             ids = {"id": number} | ({} if number == category.id else {"own_id": category.id})
             known = self._categories.setdefault(name, {**record, **ids, "name": name})
+            found[number] = known
             if isinstance(given, list) and len(given) > len(joints_named(known)):
                 known["keypoints"] = given
             if category.skeleton and not known.get("skeleton"):
                 known["skeleton"] = category.skeleton
             if given != record.get("keypoints"):
                 reordered.add(number)
-        return names, reordered
-
-    def _add_apart(
-        self, of_all: str, records: Record, labels: Mapping[int, str], names: Mapping[int, str]
-    ) -> None:
-        """Add annotations without a box; without points or a known annotator, only their shape."""
-        people = self._data.annotator_names if self._is_named else ()
-        own = (each["name"] for each in records["categories"])
-        renamed = dict(zip(own, names.values(), strict=True))
-        for record in records.get("apart", ()):
-            given = record.get("annotator") or mapping(record.get("attributes")).get("annotator")
-            author = (of_all or (annotator_name(given) if given else "")) if people else ""
-            if "points" not in record or (people and author not in people):
-                self._apart.append(({"shape": record["shape"]}, ""))
-                continue
-            label = record.get("label")
-            found = renamed.get(label, clean(label)) if label else names[record["category_id"]]
-            whole = {key: each for key, each in record.items() if key not in _REPLACED}
-            whole |= {"label": found} | ({"annotator": author} if author else {})
-            self._apart.append((whole, labels[record["image_id"]]))
+        return found, reordered
 
     def done(self) -> Content:
         """Return the content, with unique ids and the annotators asked about each image."""
@@ -218,13 +213,11 @@ class _Joined:
         images, categories = [*self._images.values()], [*self._categories.values()]
         for records in (images, categories):
             _number(records, anew=any("own_id" in each for each in records))
-        annotations = []
-        for record, label, category in self._annotations:
-            of = self._categories[category]
-            record["image_id"], record["category_id"] = self._images[label]["id"], of["id"]
+        for record, image, category in self._annotations:
+            record["image_id"], record["category_id"] = image["id"], category["id"]
             if "keypoints" in record:
-                record["keypoints"] = completed(record["keypoints"], len(joints_named(of)))
-            annotations.append(record)
+                record["keypoints"] = completed(record["keypoints"], len(joints_named(category)))
+        annotations = [record for record, *_ in self._annotations]
         own = [whole_number(each.get("own_id")) for each in annotations]
         if None not in own and len({*own}) == len(own):
             # The ids that a tool shows are unique whole numbers.
@@ -233,10 +226,8 @@ class _Joined:
         _number(annotations, anew=data.has_text_ids)
         numbers = counting(1 + max((each["id"] for each in annotations), default=0))
         apart = [
-            {**record, "image_id": self._images[label]["id"], "id": next(numbers)}
-            if label
-            else record
-            for record, label in self._apart
+            {**record, "image_id": image["id"], "id": next(numbers)} if image else record
+            for record, image in self._apart
         ]
         whole = {key: each for keys in self._tops for key, each in keys.items()}
         # One file may lack a key of the others.

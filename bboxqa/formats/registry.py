@@ -1,6 +1,6 @@
 """The registry of formats and their writers, and what formats recognise."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
@@ -257,8 +257,14 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
         waiting += [(each, depth - 1, known) for each in reversed(below) if depth]
     # Files of many images are mostly the only ones of their folder.
     beside.sort(key=itemgetter(0, 1))
-    some = ((each, known) for *_, each, known in beside[:_MOST])
-    files += (each for each, known in some if _is_of_others(each, known))
+    for *_, each, known in beside[:_MOST]:
+        # Files of another format count, maybe of one that is not read; readers of labels name files
+        # of CreateML.
+        is_other = format_of(each) not in known or is_surely_coco(each)
+        if formats_of(each) in ([], [COCO]) and not is_other:
+            is_tool = kind_in("json", each.head) not in (None, "CreateML", "Hugging Face")
+            is_other = is_tool or begins_with_results(each.head)
+        files += [each] * is_other
     ends, found, unsure, others = suffixes(), folders[:], list[SourcePath](), list[SourcePath]()
     for each in files:
         formats = formats_of(each) if each.name.lower().endswith(ends) else []
@@ -270,15 +276,6 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
         # Beside other sources, JSON that is not COCO is empty, cut off, or about something else.
         return sorted(found), others + unsure
     return sorted(found + unsure), others
-
-
-def _is_of_others(file: SourcePath, known: Collection[Format]) -> bool:
-    """Return whether a file beside labels holds annotations in another format, maybe not read."""
-    if is_surely_coco(file) or formats_of(file) not in ([], [COCO]):
-        return is_surely_coco(file) or format_of(file) not in known
-    # Readers of labels name files of CreateML.
-    is_tool = kind_in("json", file.head) not in (None, "CreateML", "Hugging Face")
-    return is_tool or begins_with_results(file.head)
 
 
 def _is_new(link: Path, root: str) -> bool:

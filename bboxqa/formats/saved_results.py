@@ -1,6 +1,5 @@
 """Reading results of `agree` from the folder to which they were saved."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -42,19 +41,11 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
         if not isinstance(content, dict) or key not in content:
             raise DatasetError([f"{path}: {problem}"], f"{_NAME_IT}, or {_AGAIN}")
         found[name] = content
-    _check_outputs(folder, found["manifest"])
-    details = found.pop("details")
-    return found | {name: details[name] for name in _IN_DETAILS if name in details}
-
-
-def _check_outputs(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse files that differ from the files written with the manifest."""
     outputs: list[Source] = []
     # None if the list was edited.
     with suppress(msgspec.ValidationError):
-        outputs = msgspec.convert(manifest.get("outputs", ()), list[Source])
-    expected = {each.name: each.blake2b or "" for each in outputs}
-    problems = []
+        outputs = msgspec.convert(found["manifest"].get("outputs", ()), list[Source])
+    expected, problems = {each.name: each.blake2b or "" for each in outputs}, []
     for name in sorted(expected.keys() | {"summary.json", "details.json"}):
         path = folder / name
         # Other files are not part of the page: they may be missing, but must not differ.
@@ -67,3 +58,5 @@ def _check_outputs(folder: Path, manifest: Mapping[str, Any]) -> None:
     if problems:
         hint = f"Files were edited, or come from different runs: restore them, or {_AGAIN}"
         raise DatasetError(problems, hint)
+    details = found.pop("details")
+    return found | {name: details[name] for name in _IN_DETAILS if name in details}
