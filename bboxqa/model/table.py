@@ -176,13 +176,7 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         column = self.columns[name]
-        if isinstance(column, Categorical):
-            return np.array(column.decode(), object)
-        # Of a masked array; naming its type would import `numpy.ma`, which takes 10 ms.
-        if hasattr(column, "mask"):
-            # As an integer, a missing id would look like an id.
-            return np.array(column.tolist(), object)
-        return column
+        return np.array(column.decode(), object) if isinstance(column, Categorical) else column
 
     def codes(self, name: str) -> NDArray[np.int64]:
         """Return the code of each row of a column of texts."""
@@ -270,10 +264,7 @@ def stacked_tables(parts: Sequence[tuple[float, Table]]) -> Table:
         parts_of = [table.columns[name] for table in tables]
         texts = [each for each in parts_of if isinstance(each, Categorical)]
         if not texts:
-            arrays: list[Any] = [np.ma.asarray(each) for each in parts_of]
-            joined: NDArray[Any] = np.ma.concatenate(arrays)  # type: ignore[no-untyped-call]
-            is_masked = any(np.ma.isMA(each) for each in parts_of)
-            columns[name] = joined if is_masked else np.asarray(joined)
+            columns[name] = np.concatenate([table[name] for table in tables])
         elif all(each.names is texts[0].names for each in texts):
             code = np.concatenate([each.code for each in texts])
             columns[name] = Categorical(code, texts[0].names)

@@ -231,12 +231,14 @@ def _tables(
     (why, one, other), code, _ = distinct_rows(found["reason"], *figures)
     every = zip(why.tolist(), (one / 100).tolist(), (other / 100).tolist(), strict=True)
     reasons = tuple(places.REASONS[each].format(*pair) for each, *pair in every)
+    predicted = place[found["prediction"]].astype(object)
+    predicted[predicted < 0] = None
     suspects = Table({
         "rank": np.arange(1, len(found) + 1),
         "kind": Categorical(found["kind"].astype(np.int32), (*KINDS,)),
         "image": Categorical(found["image"].astype(np.int32), labels.image_names),
         "label": Categorical(place[found["label"]].astype(np.int32), ids),
-        "prediction": np.ma.masked_less(place[found["prediction"]], 0),
+        "prediction": predicted,
         **dict(zip(_SIDES, found["bbox"].T, strict=True)),
         "category": Categorical(of[found["label"]], both.category_names),
         "suggested": Categorical(suggested, both.category_names),

@@ -198,19 +198,19 @@ def _with_meaning(alpha: FloatArray, is_meant: BoolArray) -> tuple[FloatArray, C
 
 
 def id_column(data: Dataset, rows: IndexArray) -> Column:
-    """Return the ids of annotations as their tool shows them; masked where a row is -1."""
+    """Return the ids of annotations as their tool shows them; None where a row is -1."""
     annotations, found = data.annotations, rows >= 0
     own = annotations.own_id
     if own is not None:
         names = own if isinstance(own, FilePlaces) else tuple(own.tolist())
         return Categorical(rows.astype(np.int32), names)
-    number = np.full(len(rows), -1, np.int64)
+    number = np.full(len(rows), None, object)
     number[found] = annotations.id[rows[found]]
-    return np.ma.MaskedArray(number, ~found)
+    return number
 
 
 def _unit_table(of: MeasuredThreshold, reliability: ReliabilityData) -> Table:
-    """Return a row per unit and annotator who was asked about it; masked if nothing was drawn."""
+    """Return a row per unit and annotator who was asked about it."""
     data, units = of.part.data, of.counted.units
     cells = np.flatnonzero(reliability.unit < len(units))
     unit, annotator = reliability.unit[cells], reliability.annotator[cells]
