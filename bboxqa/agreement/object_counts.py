@@ -229,17 +229,6 @@ def _joined_sums(parts: Sequence[tuple[IndexArray, Any]]) -> tuple[IndexArray, A
     return keys, sum_by(place, amounts, len(keys)).astype(amounts.dtype, copy=False)
 
 
-def join_objects(parts: Sequence[ObjectCounts]) -> ObjectCounts:
-    """Return the counts of several parts together.
-
-    The parts have the same categories; their images follow each other.
-    """
-    return ObjectCounts(
-        images=ObjectSums(*np.concatenate([part.images.stacked() for part in parts], axis=1)),
-        categories=ObjectSums(*np.sum([part.categories.stacked() for part in parts], axis=0)),
-    )
-
-
 class PairCounts(FrozenArrays, frozen=True, eq=False):
     """The sums of which alphas of pairs of annotators are functions.
 

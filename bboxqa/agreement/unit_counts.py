@@ -1,6 +1,5 @@
 """Counts of the values of units: reliability data, counts by unit, and coincidences."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -173,22 +172,6 @@ def coincidences_of(counts: UnitCounts) -> Coincidences:
         diagonal=np.add.reduceat((weight * diagonal)[order], starts),
         n_groups=counts.n_groups,
         n_values=n_values,
-    )
-
-
-def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
-    """Return the coincidences of several parts together, which have the same values.
-
-    The groups of the parts follow each other.
-    """
-    before = np.cumsum([0, *(part.n_groups for part in parts)]).astype(np.int32)
-    return Coincidences(
-        group=np.concatenate([p.group + n for p, n in zip(parts, before, strict=False)]),
-        value=np.concatenate([part.value for part in parts]),
-        marginal=np.concatenate([part.marginal for part in parts]),
-        diagonal=np.concatenate([part.diagonal for part in parts]),
-        n_groups=int(before[-1]),
-        n_values=parts[0].n_values,
     )
 
 

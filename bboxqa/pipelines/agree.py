@@ -37,7 +37,7 @@ from bboxqa.pipelines.counting import (
     ThresholdCounts,
     check_number,
     compared_images,
-    count_sequentially,
+    count_agreement,
     with_all_asked,
 )
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
@@ -210,7 +210,7 @@ def agree_with(
     # Greedy matching has no such order.
     several = data.assigned.sum(1)
     greedy = bool((several > 2).any()) and matchers.MATCHERS[settings.matcher].by_order
-    counted = count_sequentially(part, settings, greedy=greedy, progress=progress)
+    counted = count_agreement(part, settings, greedy=greedy, progress=progress)
     chance = ChanceCounts(
         np.zeros((len(settings.iou_threshold), len(data.image_names), 2)), "it was not measured"
     )
@@ -341,7 +341,7 @@ def with_repeats(
     its 95 % interval over images. Alpha is NaN where it has no meaning.
     """
     names, part = data.annotator_names, compared_images(repeats.sessions)
-    counted = count_sequentially(part, settings, progress=progress)
+    counted = count_agreement(part, settings, progress=progress)
     drawn = np.bincount(part.data.annotations.image, minlength=len(repeats.image))
     who = np.unique(repeats.annotator)
     cells = [np.arange(len(repeats.image))]

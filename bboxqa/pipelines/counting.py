@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import pairwise
 from math import isnan, nan
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,15 +14,10 @@ from bboxqa.agreement.nominal import pooled_alpha, value_sums
 from bboxqa.agreement.object_counts import (
     ObjectCounts,
     count_objects,
-    join_objects,
     paired_annotators,
 )
 from bboxqa.agreement.objects import has_meaning
-from bboxqa.agreement.unit_counts import (
-    coincidences,
-    from_units,
-    join_coincidences,
-)
+from bboxqa.agreement.unit_counts import coincidences, from_units
 from bboxqa.core.arrays import (
     BoolArray,
     IndexArray,
@@ -92,13 +87,12 @@ def of_images(data: Dataset, images: IndexArray) -> Dataset:
     )
 
 
-def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
+def split_images(data: Dataset, n_parts: int) -> Iterator[Dataset]:
     """Yield about `n_parts` parts of whole images, each with about as many annotations.
 
     An image with very many pairs is a part of its own. Each part has its own images and
     outlines only; it can be without annotations.
     """
-    data = whole.data
     image = data.annotations.image
     n_images = len(data.image_names)
     ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
@@ -116,15 +110,13 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
             segmentation=None if outlines is None else outlines.packed(),
             keypoints=None if joints is None else joints.packed(),
         )
-        images = replace(
+        yield replace(
             data,
             image_names=data.image_names[low:high],
             image_size=data.image_size[low:high],
             annotations=annotations,
             assigned=data.assigned[low:high],
         )
-        empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
-        yield ImagePart(images, empty - np.int32(low), whole.paired)
 
 
 # Memory in bytes of an object and an annotator who was asked, and of two annotations of an object;
@@ -232,6 +224,8 @@ class ThresholdCounts(msgspec.Struct, frozen=True, eq=False):
     """Units and counts of agreement at one threshold."""
 
     units: UnitTable
+    reliability: ReliabilityData
+    """The value that each annotator gave each unit, and empty images if they count."""
     coincidences: Coincidences
     greedy: Coincidences | None
     """By image; `greedy` has those of the greedy matcher, if requested."""
@@ -249,8 +243,6 @@ class AgreementCounts(msgspec.Struct, frozen=True, eq=False):
     """Units and counts of agreement at each threshold."""
 
     thresholds: tuple[ThresholdCounts, ...]
-    n_images: int
-    """Number of images of the part, or of the whole."""
     counts: Counter[str]
     """Numbers of flat and repaired annotations and of short rings; see `candidate_pairs`."""
 
@@ -263,8 +255,8 @@ def reliability_of(part: ImagePart, units: UnitTable, settings: AgreeSettings) -
     return from_units(data.annotations, units, data.assigned, n_categories, extra)
 
 
-def count_part(
-    part: ImagePart,
+def count_agreement(
+    whole: ImagePart,
     settings: AgreeSettings,
     *,
     greedy: bool = False,
@@ -272,10 +264,63 @@ def count_part(
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count agreement.
 
-    With `greedy`, they are matched by the greedy matcher as well. A crowded image whose pairs, or
-    whose objects and annotators, do not fit in memory is refused.
+    With `greedy`, they are matched by the greedy matcher as well. Large data sets are compared part
+    by part, so that memory does not grow with the pairs of all images. A crowded image whose pairs,
+    or whose objects and annotators, do not fit in memory is refused.
     """
-    data = part.data
+    data, missing = whole.data, settings.missing
+    n, n_images = len(data.annotations), len(data.image_names)
+    n_parts = -(-n // _PART)
+    is_crowded = possible_pairs(data.annotations, n_images) > _CROWDED
+    if n_images < 2 or (n_parts < 2 and not is_crowded.any()):
+        matchings, counts = _match(data, settings, greedy=greedy, progress=progress)
+    else:
+        parts, counts, bounds = [], Counter[str](), [(0, 0)]
+        for part in split_images(data, min(n_parts, n_images)):
+            found, more = _match(part, settings, greedy=greedy)
+            parts.append(found)
+            counts += more
+            image, row = bounds[-1]
+            bounds.append((image + len(part.image_names), row + len(part.annotations)))
+            if progress is not None:
+                progress("comparing", bounds[-1][1], n)
+        matchings = [_joined(each, bounds) for each in zip(*parts, strict=True)]
+    thresholds = []
+    for (units, matched, alone), threshold in zip(matchings, settings.iou_threshold, strict=True):
+        reliability, *others = (reliability_of(whole, each, settings) for each in units)
+        classes, least = coincidences(reliability, "ignore"), threshold - TOLERANCE
+        n_names = len(data.category_names)
+        objects = count_objects(data.annotations, matched, alone, data.assigned, n_names, least)
+        thresholds.append(
+            ThresholdCounts(
+                units=units[0],
+                reliability=reliability,
+                coincidences=classes if missing == "ignore" else coincidences(reliability, missing),
+                greedy=coincidences(others[0], missing) if greedy else None,
+                objects=objects,
+                matched=matched,
+                alone=alone,
+                classes=classes,
+            )
+        )
+    return AgreementCounts(tuple(thresholds), counts)
+
+
+class _Matching(NamedTuple):
+    """What was matched at one threshold."""
+
+    units: list[UnitTable]
+    """Those of the matcher, and of the greedy matcher if that is requested."""
+    matched: CandidatePairs
+    """All pairs of annotations of one unit."""
+    alone: IndexArray
+    """(2, M). The annotations of pairs of two annotators who are matched without the others."""
+
+
+def _match(
+    data: Dataset, settings: AgreeSettings, *, greedy: bool, progress: Progress | None = None
+) -> tuple[list[_Matching], Counter[str]]:
+    """Return what is matched at each threshold, and the counts of `candidate_pairs`."""
     pairs, counts = candidate_pairs(
         data,
         settings.similarity,
@@ -292,9 +337,8 @@ def count_part(
             lenient = settings.category_lenient
             units = match(annotations, admissible, matcher, threshold, category_lenient=lenient)
             check_annotators(data, units)
-            of_matchers.append((units, reliability_of(part, units, settings)))
-        units, reliability = of_matchers[0]
-        classes, missing = coincidences(reliability, "ignore"), settings.missing
+            of_matchers.append(units)
+        units = of_matchers[0]
         inside = np.empty(len(admissible), np.bool_)
         for block in blocks(len(inside)):
             left, right = admissible.left[block], admissible.right[block]
@@ -304,22 +348,26 @@ def count_part(
             data, units, known, settings.similarity, all_touched=settings.all_touched
         )
         alone = matched_alone(annotations, admissible, inside, settings, threshold)
-        n_categories, least = len(data.category_names), threshold - TOLERANCE
-        objects = count_objects(annotations, matched, alone, data.assigned, n_categories, least)
-        found.append(
-            ThresholdCounts(
-                units=units,
-                coincidences=classes if missing == "ignore" else coincidences(reliability, missing),
-                greedy=coincidences(of_matchers[1][1], missing) if greedy else None,
-                objects=objects,
-                matched=matched,
-                alone=alone,
-                classes=classes,
-            )
-        )
+        found.append(_Matching(of_matchers, matched, alone))
         if progress is not None:
             progress("matching", done, len(settings.iou_threshold))
-    return AgreementCounts(tuple(found), len(data.image_names), counts)
+    return found, counts
+
+
+def _joined(parts: Sequence[_Matching], bounds: Sequence[tuple[int, int]]) -> _Matching:
+    """Return what was matched in all parts; `bounds` are the first image and row of each."""
+    images, rows = zip(*bounds[:-1], strict=True)
+    every = [*zip(parts, rows, strict=True)]
+    matched = (
+        (each.matched.left + row, each.matched.right + row, each.matched.similarity)
+        for each, row in every
+    )
+    of_matchers = zip(*(each.units for each in parts), strict=True)
+    return _Matching(
+        [join_units(tables, images) for tables in of_matchers],
+        CandidatePairs(*map(np.concatenate, zip(*matched, strict=True))),
+        np.hstack([each.alone + row for each, row in every]),
+    )
 
 
 def matched_alone(
@@ -347,63 +395,6 @@ def matched_alone(
         chosen[rows] = False
         chosen[rows[match_pairwise(annotations, part, weight)]] = True
     return np.stack([pairs.left[chosen], pairs.right[chosen]])
-
-
-def count_sequentially(
-    whole: ImagePart,
-    settings: AgreeSettings,
-    *,
-    greedy: bool = False,
-    progress: Progress | None = None,
-) -> AgreementCounts:
-    """Count agreement part by part, so that memory does not grow with the data set.
-
-    Parameters and errors are those of `count_part`.
-    """
-    count = partial(count_part, settings=settings, greedy=greedy)
-    n = len(whole.data.annotations)
-    n_images = len(whole.data.image_names)
-    n_parts = -(-n // _PART)
-    is_crowded = possible_pairs(whole.data.annotations, n_images) > _CROWDED
-    if n_images < 2 or (n_parts < 2 and not is_crowded.any()):
-        return count(whole, progress=progress)
-    counted, done = [], 0
-    for part in split_images(whole, min(n_parts, n_images)):
-        counted.append(count(part))
-        done += len(part.data.annotations)
-        if progress is not None:
-            progress("comparing", done, n)
-    return join_counted(counted)
-
-
-def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
-    """Return the counts of a whole from those of its parts, in the order of their images.
-
-    Joining is associative: parts can be joined in any grouping.
-    """
-    before = np.cumsum([0, *(part.n_images for part in parts)]).tolist()
-    firsts = np.cumsum([0, *(len(part.thresholds[0].units.unit) for part in parts)])
-    joined = []
-    for found in zip(*(part.thresholds for part in parts), strict=True):
-        greedy = [each.greedy for each in found if each.greedy is not None]
-        alone = [each.alone + first for each, first in zip(found, firsts[:-1], strict=True)]
-        matched = (
-            (each.matched.left + first, each.matched.right + first, each.matched.similarity)
-            for each, first in zip(found, firsts[:-1], strict=True)
-        )
-        joined.append(
-            ThresholdCounts(
-                units=join_units([each.units for each in found], before[:-1]),
-                coincidences=join_coincidences([each.coincidences for each in found]),
-                greedy=join_coincidences(greedy) if greedy else None,
-                objects=join_objects([each.objects for each in found]),
-                matched=CandidatePairs(*map(np.concatenate, zip(*matched, strict=True))),
-                alone=np.hstack(alone),
-                classes=join_coincidences([each.classes for each in found]),
-            )
-        )
-    counts = sum((part.counts for part in parts), Counter[str]())
-    return AgreementCounts(tuple(joined), before[-1], counts)
 
 
 # Cells of the units × annotators table per annotation. With more, most cells would be empty, as

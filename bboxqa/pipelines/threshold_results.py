@@ -50,7 +50,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, FilePlaces, Table
 from bboxqa.model.units import Cell, ReliabilityData
 from bboxqa.pipelines.chance_existence import ChanceCounts
-from bboxqa.pipelines.counting import AgreementCounts, ImagePart, ThresholdCounts, reliability_of
+from bboxqa.pipelines.counting import AgreementCounts, ImagePart, ThresholdCounts
 
 _NO_MEANING = "no meaning: all annotations are of one category"
 _UNDEFINED = "undefined: no two values that could differ"
@@ -288,7 +288,7 @@ def measure_name(name: str) -> str:
 def _result_of(of: MeasuredThreshold) -> ThresholdResult:
     """Return the result of one threshold."""
     part, sums, reason, counts = of.part, of.sums, of.reason, of.counted
-    reliability, n_units = reliability_of(part, counts.units, of.settings), len(counts.units)
+    reliability, n_units = counts.reliability, len(counts.units)
     is_missing = reliability.state == Cell.MISSING
     missing = np.bincount(reliability.unit, is_missing, n_units)[:n_units]
     complete = int((missing == 0).sum())

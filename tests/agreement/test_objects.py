@@ -14,7 +14,7 @@ from bboxqa import agree
 from bboxqa.agreement.objects import f1_costs
 from bboxqa.geometry.candidates import candidate_pairs, unit_pairs
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.counting import compared_images, count_part
+from bboxqa.pipelines.counting import compared_images, count_agreement
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.agreement_text import text_lines
 
@@ -86,7 +86,7 @@ def approx(values):
 @pytest.mark.parametrize("seed", range(4))
 def test_figures_are_those_of_their_definition(seed):
     data = made(seed, n_annotators=2 + seed)
-    counted = count_part(compared_images(data), SETTINGS)
+    counted = count_agreement(compared_images(data), SETTINGS)
     for index, part in enumerate(agree_at(data).thresholds):
         compared = compared_images(data).data
         unit = counted.thresholds[index].units.unit
@@ -132,7 +132,7 @@ def brute_units(data, unit):
 def test_figures_of_images_and_categories_are_those_of_their_annotations(seed):
     data = compared_images(made(seed)).data
     (part, _) = agree_at(data).thresholds
-    unit = count_part(compared_images(data), SETTINGS).thresholds[0].units.unit
+    unit = count_agreement(compared_images(data), SETTINGS).thresholds[0].units.unit
     matched, _ = pairs_by_definition(data, unit)
     alone = alone_by_definition(data, part.iou_threshold)
     image, category = data.annotations.image, data.annotations.category
@@ -166,7 +166,7 @@ def test_the_cost_of_an_image_is_that_of_leaving_it_out(seed):
     result = agree(data, bootstrap=0, iou_threshold=0.3)
     part = result.thresholds[0]
     cost = dict(zip(part.images["image"], part.images["cost"], strict=True))
-    counted = count_part(compared_images(data), AgreeSettings(iou_threshold=(0.3,)))
+    counted = count_agreement(compared_images(data), AgreeSettings(iou_threshold=(0.3,)))
     sums = counted.thresholds[0].objects.images
     of_f1 = f1_costs(sums)
     for place in np.flatnonzero(data.assigned.sum(1) >= 2)[:5].tolist():
@@ -186,7 +186,7 @@ def test_every_pair_of_a_unit_has_its_similarity(seed, matcher):
     data = made(seed, n_annotators=4)
     settings = AgreeSettings(iou_threshold=(0.5,), matcher=matcher)
     compared = compared_images(data).data
-    units = count_part(compared_images(data), settings).thresholds[0].units
+    units = count_agreement(compared_images(data), settings).thresholds[0].units
     near, _ = candidate_pairs(compared, "bbox", 0.5)
     known = near.take(np.flatnonzero(units.unit[near.left] == units.unit[near.right]))
     pairs = unit_pairs(compared, units, known, "bbox")

@@ -1,7 +1,6 @@
 """Counts of parts are those of the whole, and what is too much is refused before it is counted."""
 
 import re
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -19,20 +18,14 @@ from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.settings import AgreeSettings, settings_from
 from bboxqa.pipelines import agreement_result, counting
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.counting import (
-    ImagePart,
-    count_part,
-    count_sequentially,
-    join_counted,
-    split_images,
-)
+from bboxqa.pipelines.counting import ImagePart, count_agreement
 
 PLACES = st.integers(0, 12)
 
 
 @st.composite
 def cases(draw):
-    """Yield a data set with empty images, a matcher, and how it is cut and joined."""
+    """Return a data set with empty images, settings, and whether greedy matching is counted."""
     matcher = draw(st.sampled_from(sorted(MATCHERS)))
     n_annotators = 2 if matcher == "hungarian" else draw(st.integers(2, 4))
     n_images = draw(st.integers(1, 9))
@@ -57,39 +50,20 @@ def cases(draw):
     )
     drawn = np.bincount(data.annotations.image, minlength=n_images)
     empty = np.flatnonzero((drawn == 0) & (data.assigned.sum(1) > 1)).astype(np.int32)
-    return (
-        ImagePart(data, empty),
-        settings,
-        draw(st.integers(1, 12)),
-        draw(st.integers(2, 5)),
-        draw(st.booleans()),
-    )
-
-
-@given(cases())
-def test_parts_joined_in_any_tree_are_the_whole(case):
-    images, settings, n_parts, fan_in, greedy = case
-    count = partial(count_part, settings=settings, greedy=greedy)
-    whole = count(images)
-    assert len(whole.thresholds) == len(settings.iou_threshold)
-    level = [count(part) for part in split_images(images, n_parts)]
-    while len(level) > 1:
-        level = [join_counted(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
-    (joined,) = level
-    same(joined, whole)
+    return ImagePart(data, empty), settings, draw(st.booleans())
 
 
 @given(cases(), st.sampled_from([1, 2, 10**9]), st.sampled_from([2, 1 << 20]))
 def test_parts_in_turn_are_the_whole(case, size, crowded):
-    images, settings, _, _, greedy = case
+    images, settings, greedy = case
     said = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_PART", size)
         patch.setattr(counting, "_CROWDED", crowded)
-        found = count_sequentially(
+        found = count_agreement(
             images, settings, greedy=greedy, progress=lambda *each: said.append(each)
         )
-    whole = count_part(images, settings, greedy=greedy)
+    whole = count_agreement(images, settings, greedy=greedy)
     assert all((each.greedy is not None) == greedy for each in whole.thresholds)
     same(found, whole)
     comparing = [each for each in said if each[0] == "comparing"]
@@ -99,7 +73,6 @@ def test_parts_in_turn_are_the_whole(case, size, crowded):
 
 
 def same(joined, whole):
-    assert joined.n_images == whole.n_images
     assert joined.counts == whole.counts
     for found, expected in zip(joined.thresholds, whole.thresholds, strict=True):
         for name in ("units", "coincidences", "greedy", "matched", "classes"):

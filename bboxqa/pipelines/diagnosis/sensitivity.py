@@ -15,7 +15,7 @@ from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
-from bboxqa.pipelines.counting import ImagePart, compared_images, count_sequentially, of_images
+from bboxqa.pipelines.counting import ImagePart, compared_images, count_agreement, of_images
 from bboxqa.pipelines.threshold_results import measure_name, threshold_results
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -59,7 +59,7 @@ def sensitivity(
     if n_drawn.sum() > _MOST:
         order = np.random.default_rng(settings.seed).permutation(len(n_drawn))
         part = compared_images(of_images(data, np.sort(order[np.cumsum(n_drawn[order]) <= _MOST])))
-    counted = count_sequentially(part, settings, progress=progress)
+    counted = count_agreement(part, settings, progress=progress)
     chance = chance_existence(part, settings, progress=progress)
     if part is images:
         chance = _scaled(chance, by_chance or {})
