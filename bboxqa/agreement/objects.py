@@ -46,7 +46,6 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.machine import one_blas_thread
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.table import Table
 from bboxqa.model.units import Coincidences
 
 # The rows of sums of a threshold: those of `ObjectSums`, and matched and possible pairs by chance.
@@ -71,23 +70,10 @@ def _object_figures(first: int, sums: FloatArray) -> FloatArray:
     )  # fmt: skip
 
 
-def f1_estimator(images: Table, drawn: IndexArray) -> Estimator:
-    """Return the F1 of all pairs of annotators.
-
-    Parameters
-    ----------
-    images : Table
-        That of a result: the F1 of each image of two annotators or more.
-    drawn : (C,) int64
-        The images that are drawn, sorted.
-    """
-    possible = images["n_annotations"] * (images["n_annotators"] - 1) / 2
-    sums = np.zeros((2, int(drawn.max(initial=-1)) + 1))
-    measured = images.codes("image")
-    matched = np.nan_to_num(images["f1"]) * possible
-    kept = np.isin(measured, drawn)
-    sums[:, measured[kept]] = matched[kept], possible[kept]
-    total = sums.sum(1)
+def f1_estimator(images: ObjectSums, drawn: IndexArray) -> Estimator:
+    """Return the F1 of all pairs of annotators in the `drawn` images, (C,) int64, sorted."""
+    sums = np.stack([images.alone, images.possible])
+    total = sums[:, drawn].sum(1)
     value = float(ratio(total[:1], total[1:])[0])
     status = "undefined: no annotations of two annotators" if isnan(value) else OK
     return Estimator(value, nan, nan, status, SumTable(lambda: sums), lambda of: ratio(*of), drawn)

@@ -43,7 +43,7 @@ from bboxqa.pipelines.counting import (
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
 from bboxqa.pipelines.refusals import check_boxes
-from bboxqa.pipelines.threshold_results import threshold_results
+from bboxqa.pipelines.threshold_results import threshold_results, threshold_sums
 
 
 def agree(
@@ -216,7 +216,8 @@ def agree_with(
     )
     if with_chance:
         chance = chance_existence(part, settings, progress=progress)
-    thresholds = threshold_results(part, settings, counted, chance, progress)
+    sums = threshold_sums(part, settings, counted, chance)
+    thresholds = threshold_results(part, settings, counted, sums, chance.reason, progress)
     notes = list[str]()
     if data.unlisted is not None:
         thresholds, notes = with_all_asked(thresholds, data, data.unlisted, counted, settings)
@@ -243,6 +244,7 @@ def agree_with(
         headlines=data.headlines,
         why_slow=why_slow(part),
         part=part,
+        sums=sums,
         progress=progress,
     )
     return result if found is None else with_reference(result, found, matches)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bboxqa.agreement.objects import ThresholdSums
 from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import in_python_words
 from bboxqa.model.diagnosis import Diagnosis, Story
@@ -27,6 +28,8 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
 
     part: ImagePart
     """The images that were compared, which a diagnosis examines."""
+    sums: tuple[ThresholdSums, ...]
+    """Sums over these images at each threshold."""
     progress: Progress | None = None
 
     @cached_property

@@ -13,13 +13,18 @@ from msgspec.structs import replace
 from bboxqa.agreement.estimators import OK, Resampled, SumTable
 from bboxqa.agreement.nominal import (
     alpha_per_category,
-    alpha_per_group,
     image_estimators,
     pooled_alpha,
     value_sums,
 )
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.agreement.objects import ONE_CATEGORY, has_meaning, mean_of, values_without_meaning
+from bboxqa.agreement.objects import (
+    ONE_CATEGORY,
+    ThresholdSums,
+    has_meaning,
+    mean_of,
+    values_without_meaning,
+)
 from bboxqa.agreement.resampling import (
     FEW_CLUSTERS,
     covering_intervals,
@@ -27,7 +32,6 @@ from bboxqa.agreement.resampling import (
     replicates_of_all,
     shift_note,
 )
-from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress, distinct
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.machine import one_blas_thread
@@ -38,11 +42,12 @@ from bboxqa.formats.dataset.names import join_advice
 from bboxqa.formats.dataset.reading import Reading
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, Source
 from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, Version
-from bboxqa.model.results import MeasuredAgreement, ThresholdResult
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import Coincidences
 from bboxqa.pipelines.agree import agree_with, checked_data, of_groups
+from bboxqa.pipelines.agreement_result import AgreementResult
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for, settings_of_keywords
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions import (
@@ -173,8 +178,22 @@ def compare_with(
     join = join_advice(images) if 2 * n_common < min(map(len, images)) else ""
     matched = match_versions(before, after, names, settings, progress)
     names = {**names, "category": renamed_categories(before, after, matched)}
-    versions = [_version(data, settings, progress) for data in (before, after)]
-    results = [each.agreement for each in versions if each.agreement is not None]
+    # Intervals are drawn later, for both versions together.
+    plain = replace(settings, bootstrap=0)
+    measured = [
+        agree_with(data, plain, with_chance=False, progress=progress)
+        if (data.assigned.sum(1) >= 2).any() else None
+        for data in (before, after)
+    ]  # fmt: skip
+    versions = [
+        Version(
+            n_images=len(data.image_names), n_annotators=len(data.annotator_names),
+            n_annotations=len(data.annotations), attribution=data.attribution,
+            sources=data.sources, reading=data.reading, agreement=agreement,
+        )
+        for data, agreement in zip((before, after), measured, strict=True)
+    ]  # fmt: skip
+    results = [each for each in measured if each is not None]
     thresholds: tuple[AgreementChange, ...] = ()
     paired, n_images = False, (0, 0)
     if len(results) == 2:
@@ -198,20 +217,6 @@ def compare_with(
         measure=measure_name(settings.similarity), **changes_of(before, after, matched, names),
         thresholds=thresholds, paired=paired, n_measured_images=n_images, settings=settings,
         version=__version__, notes=tuple(notes), headlines=headlines,
-    )  # fmt: skip
-
-
-def _version(data: Dataset, settings: AgreeSettings, progress: Progress | None) -> Version:
-    """Return one version, with its agreement if two annotators share an image."""
-    agreement = None
-    if (data.assigned.sum(1) >= 2).any():
-        # Intervals are drawn later, for both versions together.
-        plain = replace(settings, bootstrap=0)
-        agreement = agree_with(data, plain, with_chance=False, progress=progress)
-    return Version(
-        n_images=len(data.image_names), n_annotators=len(data.annotator_names),
-        n_annotations=len(data.annotations), attribution=data.attribution, sources=data.sources,
-        reading=data.reading, agreement=agreement,
     )  # fmt: skip
 
 
@@ -263,7 +268,7 @@ class _Side(NamedTuple):
 
 
 def _agreement_changes(
-    results: Sequence[MeasuredAgreement],
+    results: Sequence[AgreementResult],
     names: Names,
     settings: AgreeSettings,
     progress: Progress | None,
@@ -283,7 +288,10 @@ def _agreement_changes(
     shared = np.intersect1d(images[0], images[1])
     images = [shared, shared] if len(shared) else images
     sides = [
-        [_side(part, settings, place, names, drawn) for part in result.thresholds]
+        [
+            _side(part, sums, settings, place, names, drawn)
+            for part, sums in zip(result.thresholds, result.sums, strict=True)
+        ]
         for (result, place), drawn in zip(versions, images, strict=True)
     ]
     values = distinct(np.concatenate([each.counted.value for side in sides for each in side]))
@@ -312,28 +320,22 @@ def _agreement_changes(
 
 def _side(
     part: ThresholdResult,
+    sums: ThresholdSums,
     settings: AgreeSettings,
     places: tuple[IndexArray, IndexArray],
     names: Names,
     drawn: IndexArray,
 ) -> _Side:
     """Return a version in the drawn images; `places` are its images and categories among both."""
-    (image, category), missing, table = places, settings.missing, part.images
-    n_images = len(names["image"])
-    inside = np.isin(np.arange(n_images), drawn)
-    found, measured = coincidences(part.reliability, missing), table.codes("image")
+    (image, category), missing, n_images = places, settings.missing, len(names["image"])
+    inside = np.isin(image, drawn)
     # A missing annotation is the last value.
     values = np.append(category, len(names["category"]))
-    counted = of_groups(found, np.where(inside[image], image, -1), n_images, values)
-    n_drawn, alpha = table["n_annotations"], np.full(n_images, nan)
+    counted = of_groups(sums.coincidences, np.where(inside, image, -1), n_images, values)
+    alpha, objects = np.full(n_images, nan), np.zeros((2, n_images))
     if not isnan(part.mean_image_alpha):
-        own = alpha_per_group(found)[measured]
-        alpha[image[measured]] = np.where(n_drawn == 0, table["alpha"], own)
-    possible = n_drawn * (table["n_annotators"] - 1) / 2
-    objects = np.zeros((2, n_images))
-    # Matched pairs are whole numbers.
-    objects[:, image[measured]] = np.rint(np.nan_to_num(table["f1"]) * possible), possible
-    alpha, objects = np.where(inside, alpha, nan), np.where(inside, objects, 0.0)
+        alpha[image[inside]] = sums.image_alpha[inside]
+    objects[:, image[inside]] = sums.objects.alone[inside], sums.objects.possible[inside]
     pooled, (marginal, _) = pooled_alpha(counted, one_group=len(drawn) == 1), value_sums(counted)
     status = pooled.status if isnan(pooled.value) else OK
     per_category, _, in_images = alpha_per_category(counted)

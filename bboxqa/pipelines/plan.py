@@ -124,7 +124,7 @@ def plan_images(
     if first.alpha_has_no_meaning:
         value, plan = nan, Plan(first.alpha_reason if plan.status == OK else plan.status)
     if plan.status not in (OK, TOO_FEW):
-        of_f1 = f1_estimator(first.images, images)
+        of_f1 = f1_estimator(result.sums[0].objects, images)
         instead = plan_clusters(of_f1, target_width, settings.bootstrap, settings.seed)
         if instead.status == OK:
             plan, f1 = instead, of_f1.value

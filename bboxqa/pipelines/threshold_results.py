@@ -1,5 +1,6 @@
 """Results at each threshold: figures with intervals and tables, from counts of agreement."""
 
+from collections.abc import Sequence
 from functools import partial
 from math import isnan, nan
 from typing import NamedTuple
@@ -232,26 +233,22 @@ def _unit_table(of: MeasuredThreshold, reliability: ReliabilityData) -> Table:
     )
 
 
-def threshold_results(
-    part: ImagePart,
-    settings: AgreeSettings,
-    counted: AgreementCounts,
-    chance: ChanceCounts,
-    progress: Progress | None = None,
-) -> tuple[ThresholdResult, ...]:
-    """Return the result at each threshold; the intervals of all come from the same draws."""
+def threshold_sums(
+    part: ImagePart, settings: AgreeSettings, counted: AgreementCounts, chance: ChanceCounts
+) -> tuple[ThresholdSums, ...]:
+    """Return the sums over images from which the figures at each threshold are computed."""
     left_empty = np.zeros(len(part.data.image_names), np.bool_)
     left_empty[part.empty] = True
-    skipped, is_ignored = settings.empty_images == "skip", settings.missing == "ignore"
     sums = []
     for counts, of_chance in zip(counted.thresholds, chance.sums, strict=True):
         found = counts.coincidences
         alpha = alpha_per_group(found)
-        if not skipped:
+        if settings.empty_images != "skip":
             alpha[part.empty] = 1.0
         # Without pairable annotations in an image, no category dominates there.
         drawn = found.group[(found.value < found.n_values - 1) & (found.marginal > 0)]
-        has_categories = (np.bincount(drawn, minlength=found.n_groups) != 1) | is_ignored
+        has_categories = np.bincount(drawn, minlength=found.n_groups) != 1
+        has_categories |= settings.missing == "ignore"
         sums.append(
             ThresholdSums(
                 coincidences=found,
@@ -263,7 +260,21 @@ def threshold_results(
                 chance=of_chance,
             )
         )
-    clusters = np.flatnonzero((part.data.assigned.sum(1) >= 2) & ~(left_empty & skipped))
+    return tuple(sums)
+
+
+def threshold_results(
+    part: ImagePart,
+    settings: AgreeSettings,
+    counted: AgreementCounts,
+    sums: Sequence[ThresholdSums],
+    chance_reason: str,
+    progress: Progress | None = None,
+) -> tuple[ThresholdResult, ...]:
+    """Return the result at each threshold; the intervals of all come from the same draws."""
+    is_drawn = part.data.assigned.sum(1) >= 2
+    is_drawn[part.empty] &= settings.empty_images != "skip"
+    clusters = np.flatnonzero(is_drawn)
     intervals: list[Intervals] = [{}] * len(sums)
     if settings.bootstrap and len(clusters) > 1:
         on_progress = None if progress is None else partial(progress, "resampling")
@@ -275,7 +286,7 @@ def threshold_results(
     for each in every:
         is_meant = has_meaning(value_sums(each[1].coincidences)[0][:-1], settings.missing)
         reason = "" if is_meant else ONE_CATEGORY
-        of = MeasuredThreshold(part, settings, *each, chance.reason, reason)
+        of = MeasuredThreshold(part, settings, *each, chance_reason, reason)
         results.append(_result_of(of))
     return tuple(results)
 

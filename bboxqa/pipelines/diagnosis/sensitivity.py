@@ -16,7 +16,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import ImagePart, compared_images, count_agreement, of_images
-from bboxqa.pipelines.threshold_results import measure_name, threshold_results
+from bboxqa.pipelines.threshold_results import measure_name, threshold_results, threshold_sums
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """Thresholds from 0.05 to 0.95."""
@@ -63,11 +63,12 @@ def sensitivity(
     chance = chance_existence(part, settings, progress=progress)
     if part is images:
         chance = _scaled(chance, by_chance or {})
-    sums = [each.objects.images for each in counted.thresholds]
-    observed = np.stack([np.stack([each.alone, each.possible], axis=1) for each in sums])
+    objects = [each.objects.images for each in counted.thresholds]
+    observed = np.stack([np.stack([each.alone, each.possible], axis=1) for each in objects])
     distance, row = _separation(observed, chance.sums, settings)
     rows = []
-    for each in threshold_results(part, settings, counted, chance, progress):
+    sums = threshold_sums(part, settings, counted, chance)
+    for each in threshold_results(part, settings, counted, sums, chance.reason, progress):
         existence, classes = each.existence, each.class_agreement
         rows.append(
             {
