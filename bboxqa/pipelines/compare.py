@@ -262,9 +262,10 @@ class _Side(NamedTuple):
     """(2, I) float64. Pairs of annotators that match in each image, and that could match."""
     status: str
     """Why the pooled alpha is undefined or has no meaning; else "ok"."""
-    figures: dict[str, tuple[FloatArray, IndexArray]]
-    """Figures by kind, NaN where it has no meaning, and of how many images it is made: (1,), or
-    (K,) of the values that count."""
+    figures: FloatArray
+    n_images: IndexArray
+    """(3 + K,) each. Pooled alpha, its mean over images, F1, and alpha of each of K values, NaN
+    where it has no meaning; and of how many images each is made."""
 
 
 def _agreement_changes(
@@ -283,19 +284,19 @@ def _agreement_changes(
     versions, images = [*zip(results, places, strict=True)], []
     for result, (image, _) in versions:
         table = result.thresholds[0].images
-        counts = (table["n_annotations"] > 0) | (result.settings.empty_images != "skip")
+        counts = (table["n_annotations"] > 0) | (settings.empty_images != "skip")
         images.append(np.sort(image[table.codes("image")[counts]]))
     shared = np.intersect1d(images[0], images[1])
     images = [shared, shared] if len(shared) else images
     sides = [
         [
-            _side(part, sums, settings, place, names, drawn)
+            _side(part, sums, settings.missing, place, names, drawn)
             for part, sums in zip(result.thresholds, result.sums, strict=True)
         ]
         for (result, place), drawn in zip(versions, images, strict=True)
     ]
     values = distinct(np.concatenate([each.counted.value for side in sides for each in side]))
-    replicates = []
+    replicates: list[list[FloatArray]] = []
     if settings.bootstrap and min(map(len, images)) > 1:
         seeds = [settings.seed, settings.seed]
         if not len(shared):
@@ -310,24 +311,28 @@ def _agreement_changes(
                 everyone = np.arange(len(drawn))
                 estimators[index, "f1"] = Resampled(pairs, lambda of: ratio(*of), everyone)
             with one_blas_thread():
-                replicates.append(replicates_of_all(estimators, settings.bootstrap, seed, steps))
-    changes = []
-    for index, part in enumerate(results[1].thresholds):
-        drawn_again = [{kind: each[index, kind] for kind in _KINDS} for each in replicates]
-        changes.append(_change(part, [side[index] for side in sides], drawn_again, values, names))
+                again = replicates_of_all(estimators, settings.bootstrap, seed, steps)
+            kinds = ("pooled", "mean", "f1", "categories")
+            replicates.append(
+                [np.vstack([again[index, kind] for kind in kinds]) for index in range(len(side))]
+            )
+    changes = [
+        _change(part, pair, [each[index] for each in replicates], values, names)
+        for index, (part, *pair) in enumerate(zip(results[1].thresholds, *sides, strict=True))
+    ]
     return tuple(changes), len(shared) > 0, (len(images[0]), len(images[1]))
 
 
 def _side(
     part: ThresholdResult,
     sums: ThresholdSums,
-    settings: AgreeSettings,
+    missing: str,
     places: tuple[IndexArray, IndexArray],
     names: Names,
     drawn: IndexArray,
 ) -> _Side:
     """Return a version in the drawn images; `places` are its images and categories among both."""
-    (image, category), missing, n_images = places, settings.missing, len(names["image"])
+    (image, category), n_images = places, len(names["image"])
     inside = np.isin(image, drawn)
     # A missing annotation is the last value.
     values = np.append(category, len(names["category"]))
@@ -342,70 +347,60 @@ def _side(
     if missing == "category":
         status = ONE_CATEGORY if status == OK and not has_meaning(marginal[:-1]) else status
         per_category[values_without_meaning(marginal)] = nan
-    value = pooled.value if status == OK else nan
-    figures = {
-        "pooled": (np.array([value]), np.array([len(np.unique(counted.group))])),
-        "mean": (np.array([mean_of(alpha)]), np.array([(~np.isnan(alpha)).sum()])),
-        "f1": (ratio(*objects.sum(1)[:, None]), np.array([(objects[1] > 0).sum()])),
-        "categories": (per_category, in_images),
-    }
-    return _Side(counted, alpha, objects, status, figures)
-
-
-_KINDS = ("pooled", "mean", "f1", "categories")
+    f1 = ratio(*objects.sum(1)[:, None])[0]
+    figures = [pooled.value if status == OK else nan, mean_of(alpha), f1, *per_category]
+    made_of = [len(np.unique(counted.group)), (~np.isnan(alpha)).sum(), (objects[1] > 0).sum()]
+    n_made = np.append(np.array(made_of, np.int64), in_images)
+    return _Side(counted, alpha, objects, status, np.array(figures), n_made)
 
 
 def _change(
     part: ThresholdResult,
     sides: Sequence[_Side],
-    replicates: Sequence[Mapping[str, FloatArray]],
+    replicates: Sequence[FloatArray],
     values: IntArray,
     names: Names,
 ) -> AgreementChange:
     """Return the change at one threshold; `values` are the categories that occur."""
-    rows = {}
-    for kind in _KINDS:
-        # What `Change` has of each figure, (K, 10).
-        (old, n_old), (new, n_new) = (side.figures[kind] for side in sides)
-        if kind == "categories":
-            old, new, n_old, n_new = old[values], new[values], n_old[values], n_new[values]
-        figures, ends = [old, new, new - old], np.full((len(old), 7), nan)
-        ends[:, 6] = 0
-        if replicates:
-            first, last = (np.atleast_2d(each[kind]) for each in replicates)
-            fewest, highest = (n_old, n_new, np.minimum(n_old, n_new)), (1.0, 1.0, 2.0)
-            for place, each in enumerate((first, last, last - first)):
-                bounds, shift = covering_intervals(
-                    figures[place], each, fewest[place], highest[place]
-                )
-                bounds[np.isnan(figures[place])] = nan
-                ends[:, 2 * place : 2 * place + 2] = bounds
-            ends[:, 6] = shift
-        rows[kind] = np.column_stack([*figures, ends])
-    pairs = zip(("before", "after"), sides, strict=True)
-    why = "; ".join(f"{name}: {side.status}" for name, side in pairs if side.status != OK)
+    rows = np.append(np.arange(3), 3 + values)
+    (old, n_old), (new, n_new) = ((side.figures[rows], side.n_images[rows]) for side in sides)
+    figures, shift = np.stack([old, new, new - old]), np.zeros(len(rows))
+    ends = np.full((*figures.shape, 2), nan)
+    if replicates:
+        first, last = replicates
+        of_all = (
+            (first, n_old, 1.0),
+            (last, n_new, 1.0),
+            (last - first, np.minimum(n_old, n_new), 2.0),
+        )
+        for place, (each, fewest, highest) in enumerate(of_all):
+            ends[place], shift = covering_intervals(figures[place], each, fewest, highest)
+        ends[np.isnan(figures)] = nan
+    every = zip(("before", "after"), sides, strict=True)
+    why = "; ".join(f"{name}: {side.status}" for name, side in every if side.status != OK)
 
-    def change(kind: str, status: str = OK) -> Change:
-        old, new, difference, *ends, shift = rows[kind][0].tolist()
-        intervals = tuple(ends[:2]), tuple(ends[2:4]), tuple(ends[4:])
-        return Change(old, new, difference, *intervals, shift, status)
+    def change(row: int, status: str = OK) -> Change:
+        first, last, both = ((low, high) for low, high in ends[:, row].tolist())
+        old, new, more = figures[:, row].tolist()
+        return Change(old, new, more, first, last, both, float(shift[row]), status)
 
     shown = np.flatnonzero(values < len(names["category"]))
-    old, new, difference, *_, low, high, _ = rows["categories"][shown].T
-    first, last = (side.alpha for side in sides)
-    images = np.flatnonzero(~(np.isnan(first) & np.isnan(last)))
+    old, new, difference = figures[:, 3 + shown]
+    low, high = ends[2, 3 + shown].T
+    before, after = (side.alpha for side in sides)
+    images = np.flatnonzero(~(np.isnan(before) & np.isnan(after)))
     category = Categorical(values[shown], names["category"].names)
     image = Categorical(images.astype(np.int32), names["image"].names)
     return AgreementChange(
         measure=part.measure, iou_threshold=part.iou_threshold,
-        pooled=change("pooled", why or OK), mean=change("mean"), f1=change("f1"),
+        pooled=change(0, why or OK), mean=change(1), f1=change(2),
         categories=Table({
             "category": category, "alpha_before": old, "alpha_after": new,
             "difference": difference, "low": low, "high": high,
         }),
         images=Table({
-            "image": image, "alpha_before": first[images], "alpha_after": last[images],
-            "difference": (last - first)[images],
+            "image": image, "alpha_before": before[images], "alpha_after": after[images],
+            "difference": (after - before)[images],
         }),
     )  # fmt: skip
 
