@@ -30,10 +30,10 @@ from bboxqa.batch.project import run_project
 root, out = map(Path, sys.argv[1:])
 settings = Settings({}, {})
 projects = discover(root).projects
-run_project(projects[0], settings, out / "warm", result_key(projects[0], settings))
+run_project((projects[0], result_key(projects[0], settings)), settings, out / "warm")
 begin = time.perf_counter()
 for project in projects:
-    run_project(project, settings, out, result_key(project, settings))
+    run_project((project, result_key(project, settings)), settings, out)
 print(time.perf_counter() - begin)
 """
 

@@ -66,16 +66,21 @@ _LISTED, _LISTED_ON_PAGE = 1000, 100
 _RUN = "../../index.html"
 
 
-def run_project(project: Project, settings: Settings, out: Path, key: str) -> Row:
+Task = tuple[Project, str]
+"""A project and the key of its result, from `result_key`, or ""."""
+
+
+def run_project(task: Task, settings: Settings, out: Path) -> Row:
     """Validate and measure one project, and write its folder.
 
     The folder is complete before it appears under its name. A failure of the input is recorded;
     a failure of the machine or of settings is written to ``failed.txt``, beside earlier results,
     and the next run tries again.
 
-    `key` is the result of `result_key`, or "". A project on this machine that no longer has it when
-    it is done fails, as its files were changed meanwhile.
+    A project on this machine that no longer has the key of the task when it is done fails, as its
+    files were changed meanwhile.
     """
+    project, key = task
     try:
         if not project.url:
             # Wrong settings leave the results of an earlier run.
@@ -306,16 +311,6 @@ def _read_objects(files: Sequence[Path], job: _Job) -> _Read:
     return read(files)
 
 
-Task = tuple[Project, str]
-"""A project and the key of its result."""
-
-
-def run_task(task: Task, settings: Settings, out: Path) -> Row:
-    """Run a project on this machine, and write its folder; see `run_project`."""
-    project, key = task
-    return run_project(project, settings, out, key)
-
-
 Packed = tuple[Row, tuple[tuple[str, bytes], ...]]
 """The result of a project on another machine: its row, and the names and contents of its files."""
 
@@ -326,7 +321,7 @@ def run_packed(task: Task, settings: Settings, version: str) -> Packed:
 
     if version != __version__:
         raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
-    project, key = task
+    project, _ = task
     # Dask removes the folders of workers that were killed.
     scratch = get_worker().local_directory
     try:
@@ -335,7 +330,7 @@ def run_packed(task: Task, settings: Settings, version: str) -> Packed:
                 problem = "is not on the disk of the worker; share it, or give ROOT as a URL"
                 raise OutputError(f"{file}: {problem}")
         with tempfile.TemporaryDirectory(prefix=".bboxqa-", dir=scratch) as folder:
-            row = run_project(project, settings, Path(folder), key)
+            row = run_project(task, settings, Path(folder))
             made = sorted(folder_of(Path(folder), project.name).glob("*"))
             return row, tuple((each.name, each.read_bytes()) for each in made)
     except (OSError, BboxqaError) as error:

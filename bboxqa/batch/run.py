@@ -24,7 +24,7 @@ from bboxqa.batch.discovery import (
     home_of,
     is_url,
 )
-from bboxqa.batch.project import Task, run_packed, run_task, write_packed
+from bboxqa.batch.project import Task, run_packed, run_project, write_packed
 from bboxqa.batch.results import (
     FAILED,
     FAILURE,
@@ -146,7 +146,7 @@ def run_batch(
     with locked(out / LOCK, out, busy), _engine(run) as engine:
         claim(out, root, settings.pseudonyms, force=run.force)
         remove_unfinished(out)
-        before = last_rows(out)
+        before, of_last = last_rows(out)
         unusable = _unusable_projects(found, before)
         names = {row.project for row in unusable}
         projects = [project for project in found.projects if project.name not in names]
@@ -165,7 +165,7 @@ def run_batch(
         of_run = tuple(rows[name] for name in sorted(rows))
         n_left = n_projects - len(rows)
         # What a pattern leaves out may still be there.
-        gone = {*names_of_last_run(out)} if run.pattern is None else set[str]()
+        gone = of_last if run.pattern is None else set[str]()
         gone -= {clean(name) for name in (*names, *(project.name for project in projects))}
         worse = (*regressions(before, of_run), *(Regression(each, _GONE) for each in sorted(gone)))
         # Measuring adds people to the key.
@@ -259,7 +259,7 @@ def _engine(run: Run) -> Iterator[_Engine]:
     """Yield a function that runs projects: in processes of this machine, or on a cluster."""
     if run.scheduler is None:
         yield lambda tasks, settings, out: run_all(
-            tasks, partial(run_task, settings=settings, out=out), "bboxqa.batch.project",
+            tasks, partial(run_project, settings=settings, out=out), "bboxqa.batch.project",
             run.jobs, run.project_timeout,
         )  # fmt: skip
         return
@@ -349,18 +349,21 @@ def _history(out: Path) -> Iterator[sqlite3.Connection]:
         raise OutputError(f"{path}: {error}; {how}") from None
 
 
-def last_rows(out: Path) -> dict[str, Row]:
-    """Return the last row of each project; empty before the first run.
+def last_rows(out: Path) -> tuple[dict[str, Row], set[str]]:
+    """Return the last row of each project, and which the last run had; empty before the first run.
 
     Each figure is that of the last run in which it was known. Of a failed run, only the status
     counts, as findings in files that cannot be read to their end are not all of them.
     """
     if not (out / HISTORY).exists():
-        return {}
+        return {}, set()
     found: dict[str, dict[str, Any]] = {}
-    query = f"SELECT project, {', '.join(_COLUMNS)} FROM projects ORDER BY run"  # noqa: S608 - constants
+    of_last = set[str]()
+    query = f"SELECT run, project, {', '.join(_COLUMNS)} FROM projects ORDER BY run"  # noqa: S608 - constants
     with _history(out) as connection:
-        for name, *values in connection.execute(query):
+        last = connection.execute("SELECT max(run) FROM runs").fetchone()[0]
+        for number, name, *values in connection.execute(query):
+            of_last |= {name} if number == last else set()
             figures = dict(zip(_COLUMNS, values, strict=True))
             row = found.setdefault(name, {"project": name, "n_files": 0, "annotators": "[]"})
             if figures["status"] == FAILED:
@@ -371,19 +374,10 @@ def last_rows(out: Path) -> dict[str, Row]:
         return {
             name: msgspec.convert(row | {"annotators": json.loads(row["annotators"])}, Row)
             for name, row in found.items()
-        }
+        }, of_last
     except (msgspec.ValidationError, ValueError, TypeError, RecursionError):
         problem = "has a wrong value; move it away to begin a new history"
         raise OutputError(f"{out / HISTORY}: {problem}") from None
-
-
-def names_of_last_run(out: Path) -> list[str]:
-    """Return the projects of the last run, sorted; empty before the first run."""
-    if not (out / HISTORY).exists():
-        return []
-    query = "SELECT project FROM projects WHERE run = (SELECT max(run) FROM runs) ORDER BY project"
-    with _history(out) as connection:
-        return [name for (name,) in connection.execute(query)]
 
 
 def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:

@@ -187,7 +187,7 @@ def test_rows_of_each_run(tmp_path):
 def test_a_night_on_which_it_failed_hides_no_fall(tmp_path):
     append(tmp_path, WHEN, "1.0", [SOUND])
     append(tmp_path, WHEN, "1.0", [Row("a", FAILED, 1)])
-    (worse,) = regressions(last_rows(tmp_path), [replace(SOUND, alpha=0.1)])
+    (worse,) = regressions(last_rows(tmp_path)[0], [replace(SOUND, alpha=0.1)])
     assert worse.what == "alpha fell from 0.8000 to 0.1000"
 
 
@@ -196,7 +196,7 @@ def test_a_run_is_added_as_a_whole_or_not_at_all(tmp_path):
     with pytest.raises(OutputError, match=r"history\.sqlite: Error binding"):
         append(tmp_path, WHEN, "1.1", [replace(SOUND, alpha=0.1), Row("b", FAILED, 1, alpha=[])])
     assert stored(tmp_path, "SELECT version FROM runs") == [("1.0",)]
-    assert last_rows(tmp_path)["a"].alpha == 0.8
+    assert last_rows(tmp_path)[0]["a"].alpha == 0.8
 
 
 @pytest.mark.parametrize("content", [b"no database" * 100, b"SQLite format 3\0" + b"x" * 4096])
@@ -232,7 +232,7 @@ def test_became_worse(change, what):
 def test_findings_of_a_file_that_was_not_read_whole_are_not_compared(tmp_path):
     for row in (SOUND, replace(SOUND, status=FAILED, n_errors=1, n_warnings=0)):
         append(tmp_path, WHEN, "1.0", [row])
-    assert regressions(last_rows(tmp_path), [SOUND]) == []
+    assert regressions(last_rows(tmp_path)[0], [SOUND]) == []
 
 
 def test_figures_of_more_annotators_say_so():
@@ -260,6 +260,6 @@ def test_annotators_who_are_gone_are_told_even_if_agreement_rose(tmp_path, befor
     # A failed run in between hides nobody.
     append(tmp_path, WHEN, "1.0", [replace(SOUND, status=FAILED)])
     after = replace(SOUND, alpha=0.9, annotators=now)
-    assert [each.what for each in regressions(last_rows(tmp_path), [after])] == what
+    assert [each.what for each in regressions(last_rows(tmp_path)[0], [after])] == what
     append(tmp_path, WHEN, "1.0", [after])
-    assert regressions(last_rows(tmp_path), [after]) == []
+    assert regressions(last_rows(tmp_path)[0], [after]) == []

@@ -49,7 +49,7 @@ def done(tmp_path, content, settings=PLAIN):
     write(tmp_path / "root/p/x.json", content)
     project = only(tmp_path / "root")
     key = result_key(project, settings)
-    return run_project(project, settings, tmp_path / "out", key)
+    return run_project((project, key), settings, tmp_path / "out")
 
 
 def _lines(path):
@@ -267,7 +267,7 @@ class TestStatus:
         (tmp_path / "p/q/z.xml").write_text("<z/>", "utf-8")
         project = discover(tmp_path / "p").projects[0]
         assert project.name == "."
-        run_project(project, PLAIN, tmp_path / "out", "")
+        run_project((project, ""), PLAIN, tmp_path / "out")
         found = json.loads((folder_of(tmp_path / "out", ".") / "summary.json").read_bytes())
         noted = "1 file left out: no annotations in a known format (q/z.xml)" in found["notes"]
         assert noted is says
@@ -307,7 +307,7 @@ class TestMachine:
 
         with monkeypatch.context() as patched:
             patched.setattr(Path, place, full)
-            row = run_project(project, PLAIN, tmp_path / "out", "new")
+            row = run_project((project, "new"), PLAIN, tmp_path / "out")
         assert (row.status, row.passed) == ("failed", False)
         assert "No space left on device" in row.message
         left = {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -17,7 +17,7 @@ from support.datasets import annotation, document, image, noisy, two_annotators,
 from bboxqa.batch import run as module
 from bboxqa.batch.project import run_project
 from bboxqa.batch.results import Regression, claim
-from bboxqa.batch.run import Run, names_of_last_run, run_batch
+from bboxqa.batch.run import Run, last_rows, run_batch
 from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import OutputError
 from bboxqa.model.annotations import Choices
@@ -160,17 +160,16 @@ def test_failures_of_the_machine_are_tried_again(ran):
 
 
 def _fatal(task, settings, out):
-    project, key = task
-    if project.name == "a":
+    if task[0].name == "a":
         os.kill(os.getpid(), signal.SIGKILL)
-    return run_project(project, settings, out, key)
+    return run_project(task, settings, out)
 
 
 def test_project_that_kills_its_process(ran, monkeypatch):
     before = files(ran)
     write(ran / "a/bboxqa.toml", "seed = 5\n")
     with monkeypatch.context() as patched:
-        patched.setattr(module, "run_task", _fatal)
+        patched.setattr(module, "run_project", _fatal)
         result = run(ran, jobs=2)
     assert statuses(result) == {"a": "failed", "b": "measured", "c": "measured"}
     message = "its process was ended by signal 9 (out of memory?)"
@@ -343,7 +342,7 @@ def test_another_root_is_refused_before_anything_is_written(two_roots):
     with pytest.raises(OutputError, match=r"holds the results of .*first; name another folder"):
         into_out("second")
     assert (OUT / "index.html").read_bytes() == before
-    assert names_of_last_run(OUT) == ["f"]
+    assert last_rows(OUT)[1] == {"f"}
 
 
 def test_force_replaces_them_and_begins_a_new_history(two_roots):
@@ -353,7 +352,7 @@ def test_force_replaces_them_and_begins_a_new_history(two_roots):
     # That the projects of the other root are not here is no loss.
     assert result.worse == ()
     assert (OUT / "history.sqlite.bak").exists()
-    assert names_of_last_run(OUT) == ["s"]
+    assert last_rows(OUT)[1] == {"s"}
     assert into_out("second").n_reused == 1
 
 
