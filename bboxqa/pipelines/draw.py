@@ -1,6 +1,6 @@
 """Drawings of an image with its annotations."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
@@ -9,12 +9,11 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.json_values import document_bytes
-from bboxqa.core.text import clean, count, first_few, nearest, quoted, unknown_name
+from bboxqa.core.text import count, first_few, nearest, quoted, unknown_name
 from bboxqa.formats.choices import given
-from bboxqa.formats.registry import document_of
-from bboxqa.formats.scanner import read_bytes
-from bboxqa.formats.sources import as_paths, files_read, list_files
+from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.records import AnnotationFile
+from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.geometry import registry
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.rasters import outline_rings
@@ -22,14 +21,12 @@ from bboxqa.geometry.similarity import OUTLINES
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
-from bboxqa.model.table import id_as_name
 from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.pipelines.read import (
     AS_COMPARED,
     Data,
-    is_document,
     paths_of,
     read_for,
     settings_of_keywords,
@@ -122,24 +119,20 @@ def draw_with(
         raise ConfigError(unknown_name(by, get_args(By)), "by")
     if ax is not None and side_by_side:
         raise ConfigError("side_by_side draws a figure of its own; leave it or ax out")
+    of_id: dict[str, set[str]] = {}
+
+    def note_ids(files: Sequence[AnnotationFile], _: Attribution) -> None:
+        for each in (each for file in files for each in file.images):
+            of_id.setdefault(str(each.id), set()).add(each.label)
+
+    # No checks: a drawing should show defects as well.
     reading = replace(
         AS_COMPARED, digest=False, min_annotators=1, by_files="typed", outlines=True,
-        choices=choices, pseudonyms=pseudonyms, progress=progress,
+        choices=choices, pseudonyms=pseudonyms, progress=progress, check=note_ids,
     )  # fmt: skip
-
-    def records() -> Iterator[object]:
-        if is_document(source):
-            yield from read_bytes(document_bytes(source), "document").images
-        elif not isinstance(source, Dataset):
-            for file in list_files(paths_of(source), settings.filter, choices=choices):
-                if (document := document_of(file, choices)) is not None:
-                    yield from document.images
-
     with names_hidden(pseudonyms, paths_of(source), settings.filter, choices):
-        # No checks: a drawing should show defects as well.
-        unchecked = replace(settings, checks=False)
-        data = source if isinstance(source, Dataset) else read_for(source, unchecked, reading)
-        name = chosen_image(image, data.image_names, records)
+        data = source if isinstance(source, Dataset) else read_for(source, settings, reading)
+        name = chosen_image(image, data.image_names, of_id)
         is_one = len(data.annotator_names) < 2
         by = by or ("category" if is_one or not data.attribution else "annotator")
         scene = data_scene(data, name, settings if by == "unit" else None)
@@ -245,41 +238,25 @@ def _shape(data: Dataset, row: int, unit: int) -> Shape:
     )
 
 
-def name_of_record(record: object) -> str:
-    """Return how an image record is called: its file name, or its id where it has none.
-
-    Examples
-    --------
-    >>> name_of_record({"id": 7, "file_name": "a.png"}), name_of_record({"id": 7})
-    ('a.png', '(id 7)')
-    """
-    if not isinstance(record, dict):
-        return ""
-    name = record.get("file_name")
-    return clean(name if isinstance(name, str) and name else id_as_name(record.get("id")))
-
-
 def chosen_image(
-    wanted: str | int, names: Sequence[str], records: Callable[[], Iterable[Any]]
+    wanted: str | int, names: Sequence[str], of_id: Mapping[str, Collection[str]]
 ) -> str:
     """Return the image name that matches a name or an id; names are tried first.
 
-    Raises DatasetError if no image matches, or several images have the id. `records` returns the
-    image records, which are read only to look for an id.
+    Raises DatasetError if no image matches, or several images have the id.
 
     Examples
     --------
-    >>> chosen_image("0", ["a.png"], lambda: [{"id": 0, "file_name": "a.png"}])
+    >>> chosen_image("0", ["a.png"], {"0": {"a.png"}})
     'a.png'
     """
     if isinstance(wanted, str) and wanted in names:
         return wanted
-    of_id = (r for r in records() if isinstance(r, dict) and str(r.get("id", "")) == str(wanted))
-    ids = sorted({*map(name_of_record, of_id)} & {*names})
-    if len(ids) == 1:
-        return ids[0]
-    if ids:
-        problem = f"several images have the id {wanted}: {', '.join(map(repr, ids))}"
+    found = sorted({*of_id.get(str(wanted), ())} & {*names})
+    if len(found) == 1:
+        return found[0]
+    if found:
+        problem = f"several images have the id {wanted}: {', '.join(map(repr, found))}"
         raise DatasetError([problem], "Name the image by its file.")
     such = nearest(str(wanted), names) or f": {first_few(names, 5, quoted)}"
     raise DatasetError([f"there is no image {wanted!r} among {count(len(names), 'image')}{such}"])
