@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import msgspec
@@ -270,10 +269,7 @@ def write_consensus(
     if is_coco:
         write_atomically(target.path, json_bytes(document))
     else:
-        with TemporaryDirectory() as place:
-            merged = Path(place, "consensus.json")
-            merged.write_bytes(json_bytes(document))
-            found = convert_with(merged, target, AgreeSettings(), given())
+        found = convert_with(document, target, AgreeSettings(), given())
         notes += [*found.notes, *(f"{each.how}: {each}" for each in found.losses)]
         notes.append(
             "left out: votes, asked, drawn_by, members, spread, tie of annotations, which --to "

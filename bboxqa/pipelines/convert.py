@@ -21,7 +21,7 @@ from bboxqa.formats.gathering import content_of
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.opening import is_review_queue
 from bboxqa.formats.registry import writer, writer_names
-from bboxqa.formats.sources import as_paths, files_read
+from bboxqa.formats.sources import files_read
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
@@ -39,7 +39,7 @@ from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
 from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
-from bboxqa.pipelines.read import AS_COMPARED, read_for
+from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for
 from bboxqa.pipelines.refusals import check_files
 
 _UNFINISHED = ".unfinished"
@@ -175,7 +175,7 @@ def convert(
 
 
 def convert_with(
-    source: Files,
+    source: Data,
     target: Target,
     settings: AgreeSettings,
     choices: Choices,
@@ -215,7 +215,8 @@ def convert_with(
         notes = (*notes, _SAME_PARTS)
     losses = tuple(losses_in(content, to_format, options))
     # The measured files still have what a review queue loses.
-    are_refused = not target.lossy and not all(map(is_review_queue, map(Path, as_paths(source))))
+    given = [*map(Path, paths_of(source))]
+    are_refused = not target.lossy and not (given and all(map(is_review_queue, given)))
     _refuse(content, to_format, losses if are_refused else ())
     n_files = _write(path, to_format, to_format.files(content, options))
     held = content.held(to_format.holds)
@@ -246,7 +247,7 @@ def _refuse(content: Content, to_format: Writer, losses: Iterable[Loss]) -> None
 
 
 def gather(
-    source: Files,
+    source: Data,
     settings: AgreeSettings,
     choices: Choices,
     progress: Progress | None = None,
@@ -289,9 +290,9 @@ def gather(
     return content, (*data.left_out, *notes)
 
 
-def refuse_inputs(path: Path, source: Files) -> None:
+def refuse_inputs(path: Path, source: Data) -> None:
     """Refuse an output that would replace one of the inputs or a folder of them."""
-    given = [*map(Path, as_paths(source))]
+    given = [*map(Path, paths_of(source))]
     try:
         place = path.resolve()
     except (OSError, RuntimeError):

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -14,7 +13,6 @@ from bboxqa.core.arrays import AnyPath, FloatArray
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import normalised_name
 from bboxqa.core.files import digest_of, filled_folder, writing
-from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import clean, count, first_few, in_natural_order
 from bboxqa.formats.choices import choices_of
 from bboxqa.formats.opening import SENT_LISTS
@@ -200,11 +198,8 @@ def _write(
         ],
     }
     settings = AgreeSettings(annotator_key="annotator" if drawn and author else None)
-    with TemporaryDirectory() as place:
-        source = Path(place, "document.json")
-        source.write_bytes(document_bytes(part))
-        sent = Target(target, to, lossy=True, as_predictions=to == "label-studio")
-        found = convert_with(source, sent, settings, choices)
+    sent = Target(target, to, lossy=True, as_predictions=to == "label-studio")
+    found = convert_with(part, sent, settings, choices)
     # The lists have gains, which are the scores of an audit, and reasons.
     listed = ("'gain'", "'reason'", "'score'")
     lost = (each for each in found.losses if not each.what.endswith(listed))
