@@ -106,45 +106,40 @@ class Keypoints(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.numbers.reshape(-1, 3)
 
     @cached_property
+    def owner(self) -> IndexArray:
+        """(P,) int64. The list that each of the points is from, as an index into `row`."""
+        which = np.flatnonzero(self.in_threes)
+        return np.repeat(which, self.n_numbers[which] // 3)
+
+    @cached_property
     def n_visible(self) -> IndexArray:
         """(K,) int64. The number of labelled points, whose visibility is above 0."""
-        return self._counted(self.points[:, 2] > 0)
+        return np.bincount(self.owner[self.points[:, 2] > 0], minlength=len(self.row))
 
     @cached_property
     def n_odd(self) -> IndexArray:
         """(K,) int64. The number of points whose visibility is not 0, 1 or 2."""
-        return self._counted(~np.isin(self.points[:, 2], (0, 1, 2)))
+        is_odd = ~np.isin(self.points[:, 2], (0, 1, 2))
+        return np.bincount(self.owner[is_odd], minlength=len(self.row))
 
     @cached_property
     def n_origin(self) -> IndexArray:
         """(K,) int64. The number of labelled points at (0, 0)."""
-        return self._counted(self._at_origin)
+        return np.bincount(self.owner[self._at_origin], minlength=len(self.row))
 
     @cached_property
     def bounds(self) -> FloatArray:
         """(K, 4) float64. Left, top, right and bottom of the other labelled points; else NaN."""
         found = np.full((len(self.row), 4), np.nan)
-        if len(self.points):
-            is_placed = (self.points[:, 2] > 0) & ~self._at_origin
-            placed = np.where(is_placed[:, None], self.points[:, :2], np.nan)
-            found[self.in_threes, :2] = np.fmin.reduceat(placed, self._starts)
-            found[self.in_threes, 2:] = np.fmax.reduceat(placed, self._starts)
+        is_placed = (self.points[:, 2] > 0) & ~self._at_origin
+        placed, owner = self.points[is_placed, :2], self.owner[is_placed]
+        np.fmin.at(found[:, :2], owner, placed)
+        np.fmax.at(found[:, 2:], owner, placed)
         return found
 
     @cached_property
     def _at_origin(self) -> BoolArray:
         found: BoolArray = (self.points[:, 2] > 0) & (self.points[:, :2] == 0).all(axis=1)
-        return found
-
-    @cached_property
-    def _starts(self) -> IndexArray:
-        n_points = self.n_numbers[self.in_threes] // 3
-        return np.cumsum(n_points) - n_points
-
-    def _counted(self, of_points: BoolArray) -> IndexArray:
-        found = np.zeros(len(self.row), np.int64)
-        if len(of_points):
-            found[self.in_threes] = np.add.reduceat(of_points.astype(np.int64), self._starts)
         return found
 
 

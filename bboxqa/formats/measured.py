@@ -196,8 +196,7 @@ def _wrong(columns: Columns, options: ReadSettings, bbox: FloatArray) -> dict[st
     if options.keypoints:
         points, bad = columns.keypoints, none.copy()
         bad[points.row[(points.n_numbers < 0) | (points.n_numbers % 3 > 0)]] = True
-        of_points = np.repeat(points.row[points.in_threes], points.n_numbers[points.in_threes] // 3)
-        bad[of_points[~np.isfinite(points.points).all(axis=1)]] = True
+        bad[points.row[points.owner[~np.isfinite(points.points).all(axis=1)]]] = True
         wrong["keypoints"] = bad
     if options.rotated:
         wrong["attributes.rotation"] = np.abs(columns.angle) >= FARTHEST

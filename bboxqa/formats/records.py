@@ -20,6 +20,7 @@ from bboxqa.core.arrays import (
     RowArrays,
     Steps,
     TextArray,
+    find,
 )
 from bboxqa.core.text import clean
 from bboxqa.formats.columns import Columns
@@ -370,6 +371,16 @@ class AnnotationFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     def image_ids(self) -> IndexArray:
         """(I,) int64. The `id_number` of each image record."""
         return ids_of(self.images)
+
+    @cached_property
+    def image_rows(self) -> IndexArray:
+        """(N,) int64. The image record of each annotation; -1 for none."""
+        return find(self.image_ids, self.columns.image_id)
+
+    @cached_property
+    def category_rows(self) -> IndexArray:
+        """(N,) int64. The category record of each annotation; -1 for none."""
+        return find(ids_of(self.categories), self.columns.category_id)
 
     @cached_property
     def image_sizes(self) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, IndexArray, distinct, find
+from bboxqa.core.arrays import BoolArray, IndexArray, distinct
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, one_line, typed_paths
 from bboxqa.formats.dataset.merge import Joined, Rows, merge
@@ -201,10 +201,8 @@ def _index(joined: Joined) -> Rows:
     code = np.array([joined.annotators[name] for name in of.names] + [-1], np.int32)
     parts = []
     for place, file in enumerate(joined.files):
-        columns = file.columns
-        image = find(file.image_ids, columns.image_id)
-        category = find(ids_of(file.categories), columns.category_id)
-        joined.add(file, _wrong_values(file, image, category))
+        image, category = file.image_rows, file.category_rows
+        joined.add(file, _wrong_values(file))
         usable = np.flatnonzero((image >= 0) & (category >= 0))
         names = (clean(each.name) for each in file.categories)
         of_category = np.array([joined.categories[name] for name in names], np.int32)
@@ -214,8 +212,8 @@ def _index(joined: Joined) -> Rows:
     return Rows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _wrong_values(file: AnnotationFile, image: IndexArray, category: IndexArray) -> Iterator[str]:
-    """Yield a problem for ids that repeat or, -1 in (N,) places, are unknown; and wrong numbers."""
+def _wrong_values(file: AnnotationFile) -> Iterator[str]:
+    """Yield a problem for ids that repeat, or are unknown; and wrong numbers."""
     columns, outlines = file.columns, file.columns.segmentation
     lists = {"images": file.image_ids, "categories": ids_of(file.categories)}
     for key, ids in (lists | {"annotations": columns.id}).items():
@@ -231,8 +229,8 @@ def _wrong_values(file: AnnotationFile, image: IndexArray, category: IndexArray)
         ring = np.searchsorted(outlines.ring_offsets, points, side="right") - 1
         far = np.unique(np.searchsorted(outlines.part_stop, ring, side="right"))
     for rows, key, expected in (
-        (np.flatnonzero(image < 0), "image_id", "the id of an image"),
-        (np.flatnonzero(category < 0), "category_id", "the id of a category"),
+        (np.flatnonzero(file.image_rows < 0), "image_id", "the id of an image"),
+        (np.flatnonzero(file.category_rows < 0), "category_id", "the id of a category"),
         (np.flatnonzero(~sound), "bbox", f"sides of {_SIDES}"),
         (far, "", f"coordinates up to {MAX_COORDINATE:g} px"),
     ):

@@ -10,10 +10,9 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import IndexArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import as_written, clean, count, first_few, folded, nearest, one_line
-from bboxqa.formats.records import AnnotationFile, Category, ids_of, most_joints, whole_number
+from bboxqa.formats.records import AnnotationFile, Category, most_joints, whole_number
 from bboxqa.model.keypoints import limbs_of
 from bboxqa.model.settings import JoinBy
 
@@ -262,14 +261,13 @@ def with_one_order(
     Joints that an annotation omits are not labelled. Raises DatasetError if each of two files has a
     name that the other does not have, since these may be two names of one joint.
     """
-    points = [file.columns.keypoints for file in files]
     known: dict[str, Joints] = {}
     problems = []
-    for file, of in zip(files, points, strict=True):
-        if of is None:
+    for file in files:
+        if (of := file.columns.keypoints) is None:
             continue
         most = np.zeros(len(file.categories) + 1, np.int64)
-        np.maximum.at(most, _category_rows(file), of.stop - of.start)
+        np.maximum.at(most, file.category_rows, of.stop - of.start)
         for category, n_joints in zip(file.categories, most.tolist(), strict=False):
             name, own = clean(category.name), _names_of(category)
             joints = known.setdefault(name, Joints(file.source.name))
@@ -293,34 +291,7 @@ def with_one_order(
         joints.names = (*joints.names, *numbers) if joints.most else ()
         if not joints.limbs or max(map(max, joints.limbs)) >= len(joints.names):
             joints.limbs = limbs_of(joints.names)
-    lengths = [_n_joints(file, known) for file in files]
-    # A few names of a category may stand for very many omitted joints.
-    n_points = sum(int(each.sum()) for each in lengths)
-    limit = most_joints(sum(len(each.xy) for each in points if each is not None))
-    if n_points > limit:
-        found = f"key points with all joints that their categories name are {n_points:,} points"
-        raise DatasetError(
-            [f"{files[0].source.name}: {found}; expected at most {limit:,}"],
-            "Leave out names of key points that no annotation has.",
-        )
-    pairs = zip(files, lengths, strict=True)
-    return [_ordered(file, n, known) for file, n in pairs], known
-
-
-def _category_rows(file: AnnotationFile) -> IndexArray:
-    """Return the place of the category of each annotation in its file, (N,); -1 for none."""
-    return find(ids_of(file.categories), file.columns.category_id)
-
-
-def _n_joints(file: AnnotationFile, known: Mapping[str, Joints]) -> IndexArray:
-    """Return the number of joints of each annotation, with those that it omits, (N,)."""
-    points = file.columns.keypoints
-    if points is None:
-        return np.zeros(0, np.int64)
-    named = [len(known[clean(each.name)].names) for each in file.categories]
-    least = np.array([*named, 0], np.int64)[_category_rows(file)]
-    found: IndexArray = np.maximum(points.stop - points.start, least)
-    return found
+    return [_ordered(file, known) for file in files], known
 
 
 def _places(own: Sequence[str], order: Sequence[str]) -> list[int]:
@@ -329,29 +300,36 @@ def _places(own: Sequence[str], order: Sequence[str]) -> list[int]:
     return [*range(len(own))] if order[: len(own)] == own else [places[name] for name in own]
 
 
-def _ordered(
-    file: AnnotationFile, n_joints: IndexArray, known: Mapping[str, Joints]
-) -> AnnotationFile:
+def _ordered(file: AnnotationFile, known: Mapping[str, Joints]) -> AnnotationFile:
     """Return a file whose annotations have all joints of their category, in their order."""
     if file.columns.keypoints is None:
         return file
-    points, rows = file.columns.keypoints.packed(), _category_rows(file)
-    categories = [*file.categories]
+    points, categories = file.columns.keypoints.packed(), [*file.categories]
     held = points.stop - points.start
+    named = [len(known[clean(each.name)].names) for each in categories]
+    n_joints = np.maximum(held, np.array([*named, 0], np.int64)[file.category_rows])
+    # A few names of a category may stand for very many omitted joints.
+    n_points, most = int(n_joints.sum()), most_joints(len(points.xy))
+    if n_points > most:
+        found = f"key points with all joints that their categories name are {n_points:,} points"
+        raise DatasetError(
+            [f"{file.source.name}: {found}; expected at most {most:,}"],
+            "Leave out names of key points that no annotation has.",
+        )
     row = np.repeat(np.arange(len(held)), held)
     to = np.arange(len(row)) - points.start[row]
     for number, each in enumerate(file.categories):
         own, order = _names_of(each), known[clean(each.name)].names
         if order and order[: len(own)] != own:
             place = _places(own, order)
-            moved = np.flatnonzero(((rows == number) & (held <= len(own)))[row])
+            moved = np.flatnonzero(((file.category_rows == number) & (held <= len(own)))[row])
             to[moved] = np.array(place)[to[moved]]
             limbs = [[place[a] + 1, place[b] + 1] for a, b in skeleton_of(each)]
             categories[number] = replace(each, keypoints=[*order], skeleton=limbs)
     stop = np.cumsum(n_joints)
     start = stop - n_joints
     to += start[row]
-    xy, visibility = np.zeros((n_joints.sum(), 2)), np.zeros(n_joints.sum(), np.uint8)
+    xy, visibility = np.zeros((n_points, 2)), np.zeros(n_points, np.uint8)
     xy[to], visibility[to] = points.xy, points.visibility
     points = replace(points, xy=xy, visibility=visibility, start=start, stop=stop)
     return replace(file, categories=categories, columns=replace(file.columns, keypoints=points))

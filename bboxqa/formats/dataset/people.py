@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import IntArray, component_of_each, find
+from bboxqa.core.arrays import IntArray, component_of_each
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, count, first_few, one_line, typed_paths
 from bboxqa.formats.dataset.names import join_advice
@@ -23,7 +23,6 @@ from bboxqa.formats.records import (
     Image,
     ReadSettings,
     annotator_name,
-    ids_of,
 )
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.sources import Sources
@@ -214,9 +213,7 @@ def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attrib
     people = tuple(sorted({label for part in labels for label in part}))
     code = {label: place for place, label in enumerate(people)}
     authors = [
-        np.array([*map(code.__getitem__, part), -1], np.int32)[
-            find(file.image_ids, file.columns.image_id)
-        ]
+        np.array([*map(code.__getitem__, part), -1], np.int32)[file.image_rows]
         for file, part in zip(files, labels, strict=True)
     ]
     asked: list[_Asked] = [[(label,) for label in part] for part in labels]
@@ -322,13 +319,11 @@ def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:
     """Refuse two people of one folder whose annotations are equal."""
     seen: dict[str, AnnotationFile] = {}
     for file in files:
-        columns = file.columns
         images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
         labels = np.array([*(clean(each.name) for each in file.categories), ""])
-        image = images[find(file.image_ids, columns.image_id)].tolist()
-        label = labels[find(ids_of(file.categories), columns.category_id)].tolist()
-        box = (np.round(columns.bbox, 2) + 0.0).tolist()
-        drawn = sorted(zip(image, label, box, strict=True))
+        box = (np.round(file.columns.bbox, 2) + 0.0).tolist()
+        of_boxes = images[file.image_rows].tolist(), labels[file.category_rows].tolist(), box
+        drawn = sorted(zip(*of_boxes, strict=True))
         other = seen.setdefault(repr(drawn), file) if drawn else file
         if other.person != file.person and _outlines(other, choices) == _outlines(file, choices):
             first, second = (one_line(each.source.name) for each in (other, file))

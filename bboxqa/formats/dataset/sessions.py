@@ -6,7 +6,7 @@ from datetime import datetime
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line, typed_paths
 from bboxqa.formats.dataset.merge import Joined, Rows, merge
@@ -71,8 +71,8 @@ def read_sessions(
         raise DatasetError(problems)
     if not of_images:
         return codes, None
-    places = (find(file.image_ids, file.columns.image_id) for file in files)
-    codes = [np.append(c, np.int32(-1))[at] for c, at in zip(records, places, strict=True)]
+    pairs = zip(records, files, strict=True)
+    codes = [np.append(code, np.int32(-1))[file.image_rows] for code, file in pairs]
     return codes, records
 
 
@@ -89,7 +89,7 @@ def repeated_work(joined: Joined, rows: Rows, *, is_kept: bool) -> str:
     start = np.cumsum([0, *(len(file.images) for file in files)])
     rows = rows.take(np.flatnonzero(rows.annotator >= 0))
     pairs = zip(files, rows.by_file(len(files)), strict=True)
-    own = [find(f.image_ids, f.columns.image_id[places]) for f, places in pairs]
+    own = [file.image_rows[places] for file, places in pairs]
     holder = start[rows.file] + np.concatenate(own)
     session = np.zeros(len(holder), np.int64) if rows.session is None else rows.session
     cell = rows.image.astype(np.int64) * len(annotator_names) + rows.annotator
