@@ -12,6 +12,8 @@ import msgspec
 import numpy as np
 
 from bboxqa.formats.columns import (
+    MARK_KEYS,
+    MISSING,
     Columns,
     Form,
     Keypoints,
@@ -19,10 +21,6 @@ from bboxqa.formats.columns import (
     Rings,
     Rles,
     Rotations,
-)
-from bboxqa.formats.raw_values import (
-    MARK_KEYS,
-    MISSING,
     are_numbers,
     boxes_of,
     count_marks,

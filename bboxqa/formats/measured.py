@@ -9,8 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import alike, count
-from bboxqa.formats.columns import Columns, Form, Kind
-from bboxqa.formats.raw_values import FARTHEST
+from bboxqa.formats.columns import FARTHEST, Columns, Form, Kind
 from bboxqa.formats.records import (
     ID_KEYS,
     Authors,

@@ -16,9 +16,9 @@ import numpy as np
 from bboxqa.core.json_values import TOO_DEEP, nests_deep, pointer_to
 from bboxqa.core.machine import gc_paused
 from bboxqa.formats.column_builder import PLAIN_TYPES, ColumnsBuilder, TypedWindow
+from bboxqa.formats.columns import MARK_KEYS, MISSING
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
 from bboxqa.formats.heads import MARKS, is_lines
-from bboxqa.formats.raw_values import MARK_KEYS, MISSING
 from bboxqa.formats.records import ID_KEYS, LISTS, WHOLE, ReadSettings, image_type
 
 LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[")

@@ -18,9 +18,8 @@ from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.text import count, first_few, names_in_words, one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
-from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.opening import refuse_results
-from bboxqa.formats.records import LOWEST_SCORE
+from bboxqa.formats.records import LOWEST_SCORE, Reading
 from bboxqa.geometry.registry import similarity
 from bboxqa.geometry.similarity import OUTLINES
 from bboxqa.matching import matchers

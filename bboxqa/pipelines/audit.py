@@ -17,7 +17,7 @@ from bboxqa.diagnostics import audit as places
 from bboxqa.diagnostics.audit import MISSING, SPURIOUS
 from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO, check_scores
-from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.records import Reading
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import SourcePath

@@ -39,7 +39,7 @@ from bboxqa.core.text import one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.names import join_advice
-from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.records import Reading
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, Source
 from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, Version
 from bboxqa.model.results import ThresholdResult

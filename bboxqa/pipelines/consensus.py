@@ -18,8 +18,7 @@ from bboxqa.core.json_values import json_bytes
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, count, first_few, joined, names_in_words, one_line
 from bboxqa.formats.choices import given
-from bboxqa.formats.dataset.reading import Reading
-from bboxqa.formats.records import AnnotationFile
+from bboxqa.formats.records import AnnotationFile, Reading
 from bboxqa.formats.registry import writer, writer_names
 from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.formats.writing.losses import said

@@ -18,8 +18,7 @@ from bboxqa.core.plugins import lookup
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.dataset.reading import Reading
-from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile
+from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile, Reading
 from bboxqa.formats.sources import as_paths
 from bboxqa.geometry import registry as similarities
 from bboxqa.geometry.similarity import OUTLINES

@@ -18,7 +18,7 @@ from bboxqa.diagnostics.against_reference import (
 )
 from bboxqa.formats.choices import choices_of
 from bboxqa.formats.dataset.names import join_advice, join_name, left_out_by, variant_remark
-from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.records import Reading
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.yolo import class_names
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, remembered, sum_by
 from bboxqa.formats.column_builder import ColumnsBuilder, are_of_cvat
-from bboxqa.formats.columns import Form, Kind
+from bboxqa.formats.columns import MISSING, Form, Kind, kinds_of
 from bboxqa.formats.document import RawDocument
-from bboxqa.formats.raw_values import MISSING, kinds_of
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
 from bboxqa.rules.layout import has_rings, outline_bounds
 

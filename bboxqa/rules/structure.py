@@ -12,10 +12,9 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.formats.columns import Form, Kind
+from bboxqa.formats.columns import FARTHEST, MAX_COORDINATE, Form, Kind, form_of
 from bboxqa.formats.document import apart_note
 from bboxqa.formats.heads import HEAD, WHAT, kind_in
-from bboxqa.formats.raw_values import FARTHEST, MAX_COORDINATE, form_of
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings

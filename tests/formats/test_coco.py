@@ -20,7 +20,7 @@ from bboxqa import validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import scanner, source
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.records import Reading
 from bboxqa.model.annotations import times_of
 from bboxqa.model.masks import SegmentationKind
 

@@ -13,7 +13,7 @@ from support.tool_files import SUFFIXES, asked, text_of, write
 from bboxqa import agree, convert, read_coco, validate
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.dataset.reading import Reading
+from bboxqa.formats.records import Reading
 from bboxqa.formats.sources import listed, sources_of
 from bboxqa.model.annotations import Choices
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import BoolArray, IndexArray, distinct
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, one_line, typed_paths
+from bboxqa.formats.columns import MAX_COORDINATE
 from bboxqa.formats.dataset.merge import Joined, Rows, merge
 from bboxqa.formats.dataset.names import (
     Joints,
@@ -23,7 +24,6 @@ from bboxqa.formats.dataset.names import (
     with_one_order,
 )
 from bboxqa.formats.dataset.people import Attribution, listed_files, nothing_to_compare, unnamed
-from bboxqa.formats.dataset.reading import Reading
 from bboxqa.formats.dataset.sessions import (
     lacking_notes,
     read_sessions,
@@ -35,8 +35,7 @@ from bboxqa.formats.dataset.sessions import (
 )
 from bboxqa.formats.document import apart_note
 from bboxqa.formats.measured import more_rows
-from bboxqa.formats.raw_values import MAX_COORDINATE
-from bboxqa.formats.records import AnnotationFile, ids_of
+from bboxqa.formats.records import AnnotationFile, Reading, ids_of
 from bboxqa.model.annotations import Dataset
 
 _SHOWN = 3

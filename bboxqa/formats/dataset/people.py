@@ -12,15 +12,16 @@ from bboxqa.core.arrays import IntArray, component_of_each
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.text import clean, count, first_few, one_line, typed_paths
 from bboxqa.formats.dataset.names import join_advice
-from bboxqa.formats.dataset.reading import FILE, Reading
 from bboxqa.formats.document import apart_advice, apart_note
 from bboxqa.formats.measured import more_rows
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
+    FILE,
     UNNAMED,
     AnnotationFile,
     Authors,
     Image,
+    Reading,
     ReadSettings,
     annotator_name,
 )

@@ -20,8 +20,7 @@ from bboxqa.formats.coco.reader import read_results
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import with_category_map, with_join_names
 from bboxqa.formats.dataset.people import Attribution, attribute, refuse_equal_names
-from bboxqa.formats.dataset.reading import EVERYTHING, Reading
-from bboxqa.formats.records import AnnotationFile, id_number
+from bboxqa.formats.records import EVERYTHING, AnnotationFile, Reading, id_number
 from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import (

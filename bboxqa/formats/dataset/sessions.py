@@ -11,9 +11,15 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, in_natural_order, one_line, typed_paths
 from bboxqa.formats.dataset.merge import Joined, Rows, merge
 from bboxqa.formats.dataset.people import Attribution, listed_files
-from bboxqa.formats.dataset.reading import FILE, TRACK_KEYS, VIDEO_KEY
 from bboxqa.formats.measured import more_rows
-from bboxqa.formats.records import AnnotationFile, annotator_name, image_field
+from bboxqa.formats.records import (
+    FILE,
+    TRACK_KEYS,
+    VIDEO_KEY,
+    AnnotationFile,
+    annotator_name,
+    image_field,
+)
 from bboxqa.model.annotations import Dataset, Repeats, Tracks
 
 NO_SESSIONS = "a model has no sessions: give either a session key or predictions"

@@ -13,8 +13,8 @@ from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.column_builder import PLAIN_TYPES, ColumnsBuilder, TypedWindow
+from bboxqa.formats.columns import MISSING
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.raw_values import MISSING
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
     WRITTEN_ANGLE,

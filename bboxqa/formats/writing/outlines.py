@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.formats.raw_values import degrees
+from bboxqa.formats.columns import degrees
 from bboxqa.formats.translation.masks import runs_of
 from bboxqa.formats.translation.shapes import mapping
 from bboxqa.model.masks import run_bounds
