@@ -82,10 +82,11 @@ class Window:
     def __init__(self, values: Sequence[Any]) -> None:
         types = set(map(type, values))
         self.kinds: Any = kinds_of(values, types)
-        self._objects: Sequence[Any] = values
+        self.objects: Sequence[Any] = values
+        """The records, with {} in place of those that are no objects."""
         if not types <= {dict}:
-            self._objects = [value if type(value) is dict else {} for value in values]
-        self.keys = set(chain.from_iterable(self._objects))
+            self.objects = [value if type(value) is dict else {} for value in values]
+        self.keys = set(chain.from_iterable(self.objects))
         self._columns: dict[str, Sequence[Any]] = {}
         self._types: dict[str, set[type]] = {}
 
@@ -96,9 +97,9 @@ class Window:
         """Return the value of a key in each record; MISSING where it is absent."""
         if key not in self._columns:
             try:
-                self._columns[key] = list(map(itemgetter(key), self._objects))
+                self._columns[key] = list(map(itemgetter(key), self.objects))
             except KeyError:
-                self._columns[key] = [record.get(key, MISSING) for record in self._objects]
+                self._columns[key] = [record.get(key, MISSING) for record in self.objects]
         return self._columns[key]
 
     def types(self, key: str) -> set[type]:
@@ -116,7 +117,7 @@ class TypedWindow(Window):
     def __init__(
         self, n: int, columns: Mapping[str, Sequence[Any]], known: Mapping[str, set[type]]
     ) -> None:
-        self.kinds, self._objects = np.full(n, Kind.DICT, np.uint8), [{}] * n
+        self.kinds, self.objects = np.full(n, Kind.DICT, np.uint8), [{}] * n
         self._columns, self.keys = dict(columns), {*columns}
         self._types = {key: types for key, types in known.items() if key in self.keys}
 
@@ -147,6 +148,8 @@ class ColumnsBuilder:
         """Add records of any type."""
         records = self._measured(values if isinstance(values, Window) else Window(values))
         self._n_records += len(values)
+        if self.settings.on_records is not None:
+            self.settings.on_records(records.objects)
         keys = records.keys
         self._grow("record", records.kinds)
         for key in _FIELDS:

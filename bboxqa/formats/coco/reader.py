@@ -2,10 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
-from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +17,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
-from bboxqa.formats.document import BLANKS, BYTE_ORDER_MARK, UNUSABLE, RawDocument, Section
+from bboxqa.formats.document import BYTE_ORDER_MARK, UNUSABLE, RawDocument, Section
 from bboxqa.formats.format import Format
 from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, more_rows
@@ -73,9 +72,6 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     columns = document.annotations
     found, notes = measured(path, columns, options, problems)
     lists = _loaded(document.text) if options.records else None
-    if options.on_records is not None:
-        for records in _annotations_in(document):
-            options.on_records(records)
     file = AnnotationFile(source, images, categories, found, notes, lists=lists)
     if columns.are_segments:
         return _segments_file(file, columns, path)
@@ -127,17 +123,6 @@ def _loaded(text: bytes) -> Any:
         # Python's decoder accepts NaN, which can only be in values that are not used, and text
         # that follows the first value.
         return json.JSONDecoder().raw_decode(text.decode())[0]
-
-
-def _annotations_in(document: RawDocument) -> Iterator[list[Any]]:
-    """Yield annotations, or segments of panoptic COCO, with all their keys, window by window."""
-    section, (_, end) = document.sections["annotations"], document.spans["annotations"]
-    for begin, stop in pairwise([*section.offsets, end]):
-        # Without the comma or the bracket that follows.
-        text = b"[%b]" % document.text[begin:stop].rstrip(BLANKS)[:-1].rstrip(BLANKS)
-        records = _loaded(text)
-        of_segments = [each["segments_info"] for each in records if "segments_info" in each]
-        yield [*chain.from_iterable(of_segments)] or records
 
 
 def _check_lists(document: RawDocument, path: Path, needed: Sequence[str]) -> None:

@@ -498,8 +498,6 @@ class Collector:
             held = [*map(msgspec.json.encode, records)]
         elif settings.records:
             self.records += map(_without_keys, records)
-        elif settings.on_records is not None:
-            settings.on_records([*map(_without_keys, records)])
         known: dict[str, int] = {}
         member = np.array([known.setdefault(each, len(known)) for each, _ in wheres])
         # numpy makes texts of numbers if there are both.
