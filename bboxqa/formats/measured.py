@@ -32,7 +32,7 @@ _Turned = tuple[IndexArray, FloatArray, RotatedColumns]
 
 
 def _turned_boxes(columns: Columns, said: FiveNumbers | None) -> _Turned:
-    """Return the rows of boxes of eight numbers, and of five if said, their corners and boxes."""
+    """Return the rows of boxes of eight numbers, and of five if said, with bounds and boxes."""
     of = columns.rotations
     five = np.flatnonzero((of.n_numbers == _FIVE) & (said is not None))
     eight = np.flatnonzero(of.n_numbers == _EIGHT)
@@ -42,7 +42,13 @@ def _turned_boxes(columns: Columns, said: FiveNumbers | None) -> _Turned:
     form = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
     form = np.append(np.full(len(five), BoxForm.ANGLE), form).astype(np.uint8)
     rotated = RotatedColumns(np.concatenate([boxes, around]), form)
-    return of.row[np.concatenate([five, eight])], np.concatenate([corners(boxes), points]), rotated
+    points = np.concatenate([corners(boxes), points])
+    low = points.min(1)
+    sides = points.max(1) - low
+    # Negative sides are kept, so that the boxes are refused.
+    wrong = (rotated.box[:, 2:4] < 0).any(1)
+    sides[wrong] = rotated.box[wrong, 2:4]
+    return of.row[np.concatenate([five, eight])], np.hstack([low, sides]), rotated
 
 
 def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
@@ -112,9 +118,11 @@ def measured(
     has_more = 2 * int((columns.rotations.n_numbers > 0).sum()) > len(columns)
     turned = _turned_boxes(columns, options.choices.rotated) if has_more else None
     keypoints = _keypoints(columns) if options.keypoints else None
-    bbox = columns.bbox
-    if turned is not None or keypoints is not None:
-        bbox = _boxes(columns, turned, keypoints)
+    bbox, only = columns.bbox.copy(), np.flatnonzero(columns.has_only_points)
+    if turned is not None:
+        bbox[turned[0]] = turned[1]
+    if keypoints is not None and len(only):
+        bbox[only] = keypoints.take(only).extent()
     left_out = np.zeros(len(columns), np.bool_)
     # Annotations with key points but no box, unless all are such, or are compared.
     if not options.keypoints and not columns.has_only_points.all():
@@ -152,23 +160,6 @@ def _authors(columns: Columns, key: str) -> Authors:
     own_code = np.full(len(names) + 1, -1, np.int32)
     own_code[used] = np.arange(len(used))
     return Authors(own_code[code], own_names, frozenset(columns.composed_names & {*own_names}))
-
-
-def _boxes(columns: Columns, turned: _Turned | None, keypoints: Keypoints | None) -> FloatArray:
-    """Return boxes as x, y, width and height, with the bounds of rotated ones and of key points."""
-    bbox = columns.bbox.copy()
-    if turned is not None:
-        row, points, of = turned
-        low = points.min(1)
-        sides = points.max(1) - low
-        # Negative sides are kept, so that the boxes are refused.
-        wrong = (of.box[:, 2:4] < 0).any(1)
-        sides[wrong] = of.box[wrong, 2:4]
-        bbox[row] = np.concatenate([low, sides], axis=1)
-    if keypoints is not None and columns.has_only_points.any():
-        places = np.flatnonzero(columns.has_only_points)
-        bbox[places] = keypoints.take(places).extent()
-    return bbox
 
 
 def _wrong(columns: Columns, options: ReadSettings, bbox: FloatArray) -> dict[str, BoolArray]:
