@@ -15,13 +15,12 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     RowArrays,
-    TextArray,
 )
 from bboxqa.core.text import count
 from bboxqa.model.keypoints import Keypoints, join_keypoints
 from bboxqa.model.masks import Segmentations
 from bboxqa.model.rotated_boxes import FiveNumbers
-from bboxqa.model.table import Categorical, FilePlaces, Table, html_table
+from bboxqa.model.table import Categorical, ShownIds, Table, html_table
 
 MissingTxt = Literal["asked", "not-asked"]
 BoxFormat = Literal[
@@ -180,9 +179,9 @@ class Annotations(RowArrays, frozen=True, eq=False):
     """Outlines; None where they were not read."""
     times: Times | None = None
     """When each annotation was made; None where times were not read."""
-    own_id: TextArray | FilePlaces | None = None
-    """(N,) str or FilePlaces. The id that the annotation tool shows, or the place in its files;
-    None where it equals `id`."""
+    own_id: ShownIds | None = None
+    """(N,) str. The id that the annotation tool shows, or the place in its files; None where it
+    equals `id`."""
     keypoints: Keypoints | None = None
     """Key points; None where they were not read."""
     rotated_box: FloatArray | None = None

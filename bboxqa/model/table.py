@@ -1,13 +1,13 @@
 """Tables: named columns of equal length, and what rows without a name or an id are called."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, RowArrays, TextArray
+from bboxqa.core.arrays import IndexArray, IntArray, RowArrays, TextArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
 
@@ -26,43 +26,6 @@ def id_as_name(number: object) -> str:
     return f"(id {number})"
 
 
-class FilePlaces(RowArrays, frozen=True, eq=False):
-    """Places of annotations, which are put into words when they are shown.
-
-    Examples
-    --------
-    >>> places = FilePlaces(("a.txt",), np.zeros(2, np.int32), np.array([3, 5]))
-    >>> places[1], places[np.array([1, 0])].tolist()
-    ('a.txt:5', ['a.txt:5', 'a.txt:3'])
-    """
-
-    shared = frozenset({"files"})
-    files: tuple[str, ...]
-    file: IntArray
-    """(N,) int32. Index into `files`."""
-    at: IndexArray | TextArray
-    """(N,). Numbers behind the name of the file, such as lines from 1 on, or JSON pointers."""
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice | IndexArray | BoolArray | list[int]) -> "FilePlaces": ...
-    def __getitem__(
-        self, index: int | slice | IndexArray | BoolArray | list[int]
-    ) -> "str | FilePlaces":
-        if isinstance(index, int):
-            return place_in_words(self.files[self.file[index]], self.at[index].item())
-        return FilePlaces(self.files, self.file[index], self.at[index])
-
-    def __iter__(self) -> Iterator[str]:
-        files = map(self.files.__getitem__, self.file.tolist())
-        return map(place_in_words, files, self.at.tolist())
-
-    def tolist(self) -> list[str]:
-        """Return all places in words."""
-        return [*self]
-
-
 def place_in_words(file: str, at: str | int) -> str:
     """Return a line, or what a JSON pointer leads to, as it is written behind a file.
 
@@ -72,40 +35,26 @@ def place_in_words(file: str, at: str | int) -> str:
     ('a.xml:12', 'b.json#/shapes/3', 'c')
     """
     if isinstance(at, int):
-        # Ids of files have no name in front, and places in a list have a pointer to it.
-        return f"{file}{at}" if file[-2:] in ("", "#/") else f"{file}:{at}"
+        return f"{file}:{at}"
     return f"{file}#{at}" if at else file
 
 
-ShownIds = TextArray | IndexArray | FilePlaces
-"""What users find annotations by: ids of the file or its tool, or places."""
+ShownIds = TextArray | IndexArray | NDArray[np.object_]
+"""What users find annotations by: ids of the file or its tool, or places in words, as objects."""
 
 
-def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | FilePlaces":
-    """Return the ids of several lists of annotations as one: as texts if some are no numbers.
+def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | NDArray[np.object_]":
+    """Return the ids of several lists of annotations as texts; as objects where none are a tool's.
 
     Examples
     --------
-    >>> lines = FilePlaces(("a.txt",), np.zeros(1, np.int32), np.array([3]))
-    >>> joined_ids([lines, np.array([7])]).tolist(), joined_ids([lines, lines]).files
-    (['a.txt:3', '7'], ('a.txt', 'a.txt'))
+    >>> lines = np.array(["a.txt:3"], object)
+    >>> joined_ids([lines, np.array([7])]), joined_ids([lines, np.array(["b"])]).dtype.kind
+    (array(['a.txt:3', '7'], dtype=object), 'U')
     """
-    places = [
-        part if isinstance(part, FilePlaces)
-        else FilePlaces(("",), np.zeros(len(part), np.int32), cast("IndexArray", part))
-        for part in parts
-    ]  # fmt: skip
-    n_places = sum(isinstance(part, FilePlaces) for part in parts)
-    kinds = {part.at.dtype.kind for part in places}
-    if len(kinds) != 1 or n_places < (1 if kinds == {"i"} else len(parts)):
-        texts = (np.array([*map(str, part.tolist())], np.str_) for part in parts)
-        return np.concatenate([np.zeros(0, np.str_), *texts])
-    firsts = np.cumsum([0, *(len(part.files) for part in places[:-1])], dtype=np.int32)
-    return FilePlaces(
-        tuple(file for part in places for file in part.files),
-        np.concatenate([part.file + first for part, first in zip(places, firsts, strict=True)]),
-        np.concatenate([part.at for part in places]),
-    )
+    kind: Any = np.str_ if any(part.dtype.kind == "U" for part in parts) else np.object_
+    texts = (np.array([*map(str, part.tolist())], kind) for part in parts)
+    return np.concatenate([np.zeros(0, kind), *texts])
 
 
 class Categorical(RowArrays, frozen=True, eq=False):
@@ -114,8 +63,7 @@ class Categorical(RowArrays, frozen=True, eq=False):
     shared = frozenset({"names"})
     code: IntArray
     """(N,) int32."""
-    names: tuple[str, ...] | FilePlaces
-    """Places of annotations are put into words only when a row is decoded."""
+    names: tuple[str, ...]
 
     def __repr__(self) -> str:
         return f"<Categorical: {count(len(self), 'row')}, {count(len(self.names), 'name')}>"

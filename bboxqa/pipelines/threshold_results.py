@@ -48,7 +48,7 @@ from bboxqa.model.results import (
     ThresholdResult,
 )
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.table import Categorical, Column, FilePlaces, Table
+from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import Cell, ReliabilityData
 from bboxqa.pipelines.chance_existence import ChanceCounts
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, ThresholdCounts
@@ -201,10 +201,8 @@ def _with_meaning(alpha: FloatArray, is_meant: BoolArray) -> tuple[FloatArray, C
 def id_column(data: Dataset, rows: IndexArray) -> Column:
     """Return the ids of annotations as their tool shows them; None where a row is -1."""
     annotations, found = data.annotations, rows >= 0
-    own = annotations.own_id
-    if own is not None:
-        names = own if isinstance(own, FilePlaces) else tuple(own.tolist())
-        return Categorical(rows.astype(np.int32), names)
+    if annotations.own_id is not None:
+        return Categorical(rows.astype(np.int32), tuple(annotations.own_id.tolist()))
     number = np.full(len(rows), None, object)
     number[found] = annotations.id[rows[found]]
     return number

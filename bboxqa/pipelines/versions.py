@@ -30,7 +30,7 @@ from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, PLURALS
 from bboxqa.model.keypoints import largest_moves
 from bboxqa.model.rotated_boxes import ROUNDED_PX, corner_moves
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.table import Categorical, Column, FilePlaces, Table
+from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.threshold_results import id_column
 
@@ -236,7 +236,7 @@ def _id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
         own = data.annotations.own_id
         if own is None:
             found.append(data.annotations.id)
-        elif isinstance(own, FilePlaces) or (
+        elif own.dtype == object or (
             not data.has_text_ids and any(map(_PLACE.fullmatch, own.tolist()))
         ):
             lacking.append(name)

@@ -39,7 +39,6 @@ from bboxqa.formats.records import (
 from bboxqa.formats.scanner import BETWEEN_RECORDS, begins_with_results, read_bytes
 from bboxqa.formats.source import SourcePath, members_with, only_file, read_whole, size_and_digest
 from bboxqa.model.annotations import Source
-from bboxqa.model.table import FilePlaces
 
 # Bytes in which a file of Hasty, which has a list of images as well, says its version.
 _FIRST_KEYS = 4096
@@ -230,8 +229,8 @@ def _segments_file(file: AnnotationFile, columns: Columns, path: Path) -> Annota
     n = len(found.id)
     if len(np.unique(found.id)) < n:
         places = columns.segment_of.tolist()
-        at = np.array([f"/annotations/{row}/segments_info/{place}" for row, place in places])
-        own_ids = FilePlaces((path.name,), np.zeros(n, np.int32), at)
+        at = (f"{path.name}#/annotations/{row}/segments_info/{place}" for row, place in places)
+        own_ids = np.array([*at], object)
         found = replace(found, id=np.arange(1, n + 1), text_ids=None)
     _name_asked(found, columns.empty_records, file.images)
     outlines = f"the outlines of {count(n, 'segment')} are in PNG files, which are not read"
@@ -315,7 +314,7 @@ def _results_file(
         notes,
         records="results",
         n_below=len(columns) - len(rows),
-        own_ids=FilePlaces((f"{path.name}#/",), np.zeros(len(rows), np.int32), rows),
+        own_ids=np.array([f"{path.name}#/{row}" for row in rows.tolist()], object),
         # Images and categories follow from another file.
         lists={"annotations": records} if options.records else None,
     )

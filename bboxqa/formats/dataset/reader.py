@@ -31,7 +31,6 @@ from bboxqa.formats.sources import (
     without_files,
 )
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.table import FilePlaces
 
 _NAMED = 3
 
@@ -114,8 +113,8 @@ def _pseudonymous(
 def _renamed(file: AnnotationFile, hide: Callable[[Any], Any]) -> AnnotationFile:
     """Return a file with pseudonyms in its name, by which it is shown."""
     source, places = file.source, file.own_ids
-    if isinstance(places, FilePlaces):
-        places = replace(places, files=hide(places.files))
+    if places is not None and places.dtype == object:
+        places = np.array(hide(places.tolist()), object)
     source = replace(source, name=hide(source.name), annotator=hide(source.annotator))
     return replace(file, source=source, own_ids=places)
 

@@ -32,7 +32,7 @@ from bboxqa.formats.translation.collector import (
 )
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Spot
-from bboxqa.model.table import FilePlaces, ShownIds, joined_ids, place_in_words
+from bboxqa.model.table import ShownIds, joined_ids, place_in_words
 
 # Most characters of an id that are kept, since a column is as wide as its longest.
 _LONGEST = 40
@@ -145,8 +145,10 @@ class ToolOrigin(Collector):
                 texts = (own or self._in_words(part.lines.where(row)) for row, own in own_ids)
                 parts.append(np.array([text[:_LONGEST] for text in texts], np.str_))
             else:
-                files = tuple(_shown_file(self._path, name) for name in part.lines.members)
-                parts.append(FilePlaces(files, part.lines.member.astype(np.int32), part.lines.line))
+                files = [_shown_file(self._path, name) for name in part.lines.members]
+                of_file = map(files.__getitem__, part.lines.member.tolist())
+                places = [*map(place_in_words, of_file, part.lines.line.tolist())]
+                parts.append(np.array(places, object))
         return joined_ids(parts) if parts else None
 
     def _in_words(self, where: Where) -> str:
