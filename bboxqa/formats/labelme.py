@@ -41,45 +41,33 @@ _NOTES = (
 _Values = dict[str, Any]
 
 
-class _File(msgspec.Struct, gc=False, rename="camel"):
-    """The keys of a file that are read; an embedded image is not decoded."""
-
-    shapes: Any = None
-    image_path: Any = None
-    image_height: Any = None
-    image_width: Any = None
-
-
-_decode = msgspec.json.Decoder(_File).decode
-
-
 def translate(path: Path, into: Collector) -> None:
     """Translate the files of a folder or archive, or one file."""
     into.title = "LabelMe JSON"
     images = FileImages.of_tool(path, into, members_of(path), "LabelMe", ".json")
     for n_read, (place, member) in enumerate(images.files.items()):
         into.step(n_read, len(images.files))
-        content = json_of(member, into, _decode)
-        if content is None:
+        if (found := json_of(member, into)) is None:
             continue
-        name = _name_in_folder(plain_text(content.image_path), place)
-        sides, where = (content.image_width, content.image_height), Where(member.name, "")
+        content, where = shapes.mapping(found), Where(member.name, "")
+        name = _name_in_folder(plain_text(content.get("imagePath")), place)
+        sides = content.get("imageWidth"), content.get("imageHeight")
         image, _ = images.add_named(place, member, name, where, (sides, where))
-        if not isinstance(content.shapes, list):
+        if not isinstance(listed := content.get("shapes"), list):
             into.defect("T001", f"{member.name}: has no list of shapes", where)
             continue
-        owners, n_grouped = _owners(content.shapes)
+        owners, n_grouped = _owners(listed)
         into.tally["group"] += n_grouped
         owners = owners if into.settings.keypoints else {}
         inside = {number for numbers in owners.values() for number in numbers}
-        for number, value in enumerate(content.shapes):
+        for number, value in enumerate(listed):
             if number in inside:
                 continue
             at = Where(member.name, f"/shapes/{number}")
             with into.refusing(f"shape {number + 1}", at):
                 if not isinstance(value, dict):
                     raise ValueProblemError("is not an object")
-                points = [content.shapes[each] for each in owners.get(number, ())]
+                points = [listed[each] for each in owners.get(number, ())]
                 _add_shape(into, value, image, at, points)
     images.done("JSON of LabelMe", _NOTES)
 

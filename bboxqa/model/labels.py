@@ -15,8 +15,6 @@ from bboxqa.core.text import in_natural_order
 
 # Longer texts are no sets of labels.
 _LONGEST_SET = 10_000
-# An integer with fewer digits is finite as a float.
-_DIGITS = 300
 
 
 class LabelColumn(RowArrays, frozen=True, eq=False):
@@ -220,17 +218,8 @@ def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> 
 
 def _numbers(labels: Sequence[str]) -> Sequence[int | float] | None:
     """Return labels as numbers; None if there are no labels, or one is not a finite number."""
-    joined = "".join(labels)
-    # The most frequent case: if all labels are digits, they need no check one by one.
-    if joined.isdecimal() and joined.isascii() and max(map(len, labels)) < _DIGITS:
-        return list(map(int, labels))
-    numbers = []
-    for label in labels:
-        number = number_of(label)
-        if number is None:
-            return None
-        numbers.append(number)
-    return numbers or None
+    numbers = [*takewhile(lambda number: number is not None, map(number_of, labels))]
+    return numbers if 0 < len(numbers) == len(labels) else None  # type: ignore[return-value]
 
 
 def number_of(label: str) -> int | float | None:

@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from math import isnan
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -17,7 +16,7 @@ from bboxqa.formats.source import SourcePath, members_like, members_with, only_f
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.masks import Masks, RowMask, Size
-from bboxqa.formats.translation.shapes import LARGEST, MaskProblemError, ValueProblemError
+from bboxqa.formats.translation.shapes import MaskProblemError, ValueProblemError
 from bboxqa.formats.xml_elements import Element, XmlElements, XmlError, tree_of
 from bboxqa.model.masks import spans_of_runs
 from bboxqa.model.table import id_as_name
@@ -157,17 +156,9 @@ def _box(values: Mapping[str, str]) -> list[float]:
 def _numbers(values: Mapping[str, str], names: Sequence[str]) -> list[float]:
     """Return the values under some names; raises ValueProblemError for the first that is wrong."""
     try:
-        found = [float(values[name]) for name in names]
-    except (KeyError, ValueError):
-        found = []
-    # The sum is NaN where one is.
-    if found and -LARGEST < min(found) <= max(found) < LARGEST and not isnan(sum(found)):
-        return found
-    for name in names:
-        if name not in values:
-            raise ValueProblemError(f"has no {name}; expected a number")
-        shapes.number_in(values[name], name)
-    return found
+        return [shapes.number_in(values[name], name) for name in names]
+    except KeyError as missing:
+        raise ValueProblemError(f"has no {missing.args[0]}; expected a number") from None
 
 
 def _points(element: Element) -> list[float]:
