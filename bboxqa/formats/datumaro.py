@@ -10,16 +10,15 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, one_line
+from bboxqa.formats.columns import mask_of
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.label_folders import path_below, without_suffix
 from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.source import members_like
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.masks import checked_size
 from bboxqa.formats.translation.reading import json_objects
 from bboxqa.formats.translation.shapes import MaskProblemError, items, mapping, plain_text
-from bboxqa.model.masks import decode_counts, run_bounds
 
 # Names of shapes that are kept but not compared.
 _APART = {
@@ -183,20 +182,15 @@ def _pairs(values: object) -> FloatArray:
 
 
 def _mask(rle: dict[str, Any]) -> Record:
-    sides = items(rle.get("size"))
-    size = shapes.size_of(sides[1], sides[0]) if len(sides) == 2 else None
-    if size is None:
-        raise MaskProblemError("does not say its height and width")
-    width, height = checked_size(size)
-    counts = plain_text(rle.get("counts"))
-    try:
-        runs = decode_counts(counts.encode())
-    except ValueError as error:
-        raise MaskProblemError(f"has counts with {error}") from None
-    if runs.sum() != width * height:
-        raise MaskProblemError(f"has {runs.sum():,} pixels; its size is {width} × {height}")
-    left, top, right, bottom = map(float, run_bounds(runs, height))
+    found = mask_of({"size": rle.get("size"), "counts": plain_text(rle.get("counts"))})
+    height, width = found["size"]
+    if found["problem"]:
+        raise MaskProblemError(f"cannot be read: {found['problem']}")
+    if found["total"] != width * height:
+        raise MaskProblemError(f"has {found['total']:,} pixels; its size is {width} × {height}")
+    left, top, right, bottom = found["bounds"]
     if np.isnan(left):
         raise shapes.EmptyMaskProblemError("has no pixels")
-    bbox = [left, top, right - left, bottom - top]
-    return {"bbox": bbox, "segmentation": {"size": [height, width], "counts": counts}}
+    counts = found["counts"].decode()
+    box = [left, top, right - left, bottom - top]
+    return {"bbox": box, "segmentation": {"size": [height, width], "counts": counts}}

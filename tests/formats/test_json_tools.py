@@ -191,7 +191,7 @@ DEFECTS = [
         (of_datumaro("bbox", bbox=[1, 2, 3, "a"]), "T001", "bbox is 'a'; expected a number"),
         (of_datumaro("polygon", points=[1]), "T001", "points is [1]; expected 2 numbers"),
         (of_datumaro(""), "T001", "has no type"),
-        (of_datumaro("mask"), "T008", "the mask does not say its height and width"),
+        (of_datumaro("mask"), "T008", "the mask cannot be read: size is null"),
         (of_datumaro("mask", rle={"size": [2, 3], "counts": "22"}), "T008", "the mask has 4 p"),
         (of_datumaro("mask", rle={"size": [2, 3], "counts": "  "}), "T008", "the mask has"),
         (of_datumaro("mask", rle={"size": [2, 3], "counts": "6"}), "T011", "the mask has no"),
