@@ -354,6 +354,21 @@ _ANY_KEY = rb'"(?:images|annotations|categories|image_id|category_id|bbox|segmen
 _SOMETHING = rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*\{|[\[{])\s*[^\s\[\]{}]"
 
 
+def is_read_alone(head: bytes) -> bool:
+    """Return whether a file of many images is read by itself, also among files of one image each.
+
+    Examples
+    --------
+    >>> [is_read_alone(each) for each in (b'{"images": []}', b'{"version": "5", "shapes": []}')]
+    [True, False]
+    """
+    kind = kind_of(head) or kind_in(_JSON, head)
+    is_of_one = kind in ("VOC", "LabelMe", "Darwin")
+    return re.match(IS_COCO, head) is not None or (
+        kind is not None and not is_of_one and WHAT[kind][1].startswith("`bboxqa agree` measures")
+    )
+
+
 def is_without_coco(text: bytes) -> bool:
     """Return whether the beginning of a file, and maybe its end, has no key of COCO.
 

@@ -11,7 +11,7 @@ from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import HEAD, WHAT, begins, kind_in, kind_of
+from bboxqa.formats.heads import HEAD, WHAT, begins, is_read_alone, kind_in, kind_of
 from bboxqa.formats.label_folders import (
     OF_MASKS,
     OF_PICTURES,
@@ -146,7 +146,10 @@ class FileImages:
         for member in members_with(members, suffix):
             is_own = begins(kind, head := member.head())
             # A full disk or a crash leaves empty files; reading them reports each one.
-            (kept if is_own or not head.strip() else apart).append(member)
+            if is_own or not head.strip():
+                kept.append(member)
+            elif not is_read_alone(head):
+                apart.append(member)
             has_own = has_own or is_own
         if not has_own:
             raise DatasetError([f"{path}: has no {WHAT[kind][0]}"])

@@ -223,7 +223,8 @@ def refuse_formats(path: Path, files: Sequence[SourcePath], choices: Choices) ->
         for name, each in first.items()
     )
     advice = [f"To read one of them: {' or '.join(f'--from {name}' for name in first)}"]
-    if len(files) > 1:
+    # A folder that is named alone holds what is inside it as well.
+    if len(files) > 1 and not any(e != of and e.is_relative_to(of) for of in files for e in files):
         advice.append("If people used different formats, name who made each (edit NAME):")
         advice += [f"  --annotator {typed_paths([f'NAME={each}'])}" for each in files[:20]]
     problem = f"{path}: holds annotations in several formats: {shown}; expected one"

@@ -375,17 +375,22 @@ def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
     sources = [
         coco(tmp_path / "ann/a.json", FIRST),
         labels(tmp_path / "cid", "labelme", FIRST),
-        cvat(tmp_path / "cid/export/b.xml", FIRST, 1),
+        cvat(tmp_path / "dan/export/b.xml", FIRST, 1),
     ]
     with pytest.raises(NothingToCompareError, match="in several formats: coco ") as error:
         read_dataset(tmp_path)
     assert lines(error) == [*map(str, sources)]
+    # What is read by itself is not left out, and its folder alone has several formats as well.
+    coco(tmp_path / "cid/all.json", FIRST)
+    with pytest.raises(NothingToCompareError, match="in several formats: coco ") as error:
+        read_dataset(tmp_path)
+    assert ("T012" in validate(tmp_path).counts, lines(error)) == (False, [])
     assert "--from coco or --from labelme or --from cvat" in error.value.advice
     with pytest.raises(NothingToCompareError, match="in several formats: coco "):
         convert(tmp_path, tmp_path / "out.json", to="coco")
     for name, of in (("r", "image_id"), ("kili", "jsonResponse")):
         (tmp_path / f"cid/{name}.json").write_text(f'[{{"{of}": 1, "category_id": 1, "score": 1}}]')
-    assert len((found := validate(tmp_path)).files) == 3
+    assert len((found := validate(tmp_path)).files) == 4
     assert [each.split("(")[-1] for each in found.notes[:2]] == ["cid/kili.json)", "cid/r.json)"]
     assert listed(tmp_path, choices=Choices(from_format="cvat"))[0] == [sources[2]]
 
