@@ -1,6 +1,5 @@
 """Agreement on labels over time: sampled segments, and the share of time of each label."""
 
-import heapq
 from functools import partial
 from itertools import pairwise
 from math import nan
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 from bboxqa.agreement.estimators import OK, Estimator, SumTable, clusters_of, undefined
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.unit_counts import unit_counts
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, run_starts, sum_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
 from bboxqa.model.labels import number_of
@@ -123,36 +122,19 @@ def without_overlaps(
         order = place = np.arange(len(own))
         if rule != "first":
             order = place[::-1] if rule == "last" else np.lexsort((place, start[own] - end[own]))
-        rank = np.empty(len(own), np.int64)
-        rank[order] = place
-        place, begin, stop = np.array(_winners(start[own], end[own], rank), np.int64).T
-        pieces.append((own[place], begin, stop))
+        ends = np.unique([start[own], end[own]])
+        low, high = np.searchsorted(ends, [start[own], end[own]])
+        winner = np.full(len(ends) - 1, -1)
+        # The one that wins over all others comes last.
+        for one in order[::-1].tolist():
+            winner[low[one] : high[one]] = one
+        first = run_starts(winner)
+        last = np.append(first[1:], len(winner))
+        kept = winner[first] >= 0
+        pieces.append((own[winner[first[kept]]], ends[first[kept]], ends[last[kept]]))
     segment, begin, stop = (np.concatenate(column) for column in zip(*pieces, strict=True))
     order = np.lexsort((begin, annotator[segment]))
     return segment[order], begin[order], stop[order]
-
-
-def _winners(start: IndexArray, end: IndexArray, rank: IndexArray) -> list[tuple[int, int, int]]:
-    """Return the segment of lowest rank at each time, as (segment, begin, end)."""
-    pieces: list[tuple[int, int, int]] = []
-    waiting: list[tuple[int, int]] = []
-    starts, ends, ranks = start.tolist(), end.tolist(), rank.tolist()
-    boundaries = np.unique(np.concatenate([start, end])).tolist()
-    arrived = 0
-    for now, after in pairwise(boundaries):
-        while arrived < len(starts) and starts[arrived] <= now:
-            heapq.heappush(waiting, (ranks[arrived], arrived))
-            arrived += 1
-        while waiting and ends[waiting[0][1]] <= now:
-            heapq.heappop(waiting)
-        if not waiting:
-            continue
-        winner = waiting[0][1]
-        if pieces and pieces[-1][0] == winner and pieces[-1][2] == now:
-            pieces[-1] = (winner, pieces[-1][1], after)
-        else:
-            pieces.append((winner, now, after))
-    return pieces
 
 
 BACKGROUND = "(nothing marked)"

@@ -309,8 +309,6 @@ def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
 _CHUNK = 1 << 22
 # A sum of which less than this share remains has lost its digits, and is counted again.
 _FEW = 1e-6
-# So is a difference of squares, of which it takes less to lose them.
-_SMALL = 1e-8
 
 
 def alpha_without_units(
@@ -402,8 +400,8 @@ def alpha_without_values(
 
     Confusions with the value no longer count, while the coincidences of the others stay
     ([1]_, ch. 12: leaving out a category). NaN where alpha is then undefined. Level, numbers and
-    errors are as for `alpha`. Nominal data take a step per pair of values that coincide, ordinal
-    and interval data K steps per pair, ratio data and user-defined distances K³ steps.
+    errors are as for `alpha`. It takes K steps per pair of values that coincide, and K³ steps for
+    ratio data and user-defined distances.
 
     References
     ----------
@@ -413,19 +411,8 @@ def alpha_without_values(
     marginal, pairs = pairable_marginal(counts), value_pairs(counts)
     first, second = pairs.first, pairs.second
     amount = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(first))
-    result, values = np.full(len(marginal), nan), np.arange(len(marginal))
-    if level == "nominal":
-        each, other = np.append(first, second), np.append(second, first)
-        together, whole = np.tile(amount / 2, 2), marginal.sum()
-        lost = sum_by(each, together, len(marginal))
-        total = whole - marginal - lost
-        squares = sum_by(each, together * (2 * marginal[other] - together), len(marginal))
-        between = total**2 - (marginal @ marginal - marginal**2 - squares)
-        # D_e is divided by n − 1, so alpha of one value or less is undefined.
-        values = np.flatnonzero((between <= _SMALL * whole**2) | (total < 2))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            result = 1 - (amount.sum() - 2 * lost) * (total - 1) / between
-    for value in values:
+    result = np.full(len(marginal), nan)
+    for value in range(len(marginal)):
         gone = (first == value) | (second == value)
         other = first[gone] + second[gone] - value
         kept = marginal.copy()
