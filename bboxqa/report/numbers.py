@@ -1,8 +1,9 @@
 """Numbers, names and tables as text, pages, charts, JSON and CSV show them."""
 
+import csv
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from io import StringIO
 from itertools import accumulate
 from math import isnan
 from shutil import get_terminal_size
@@ -111,30 +112,21 @@ def part_of(shown: int, total: int, noun: str) -> str:
     return "" if shown == total else f"{shown:,} of {total:,} {noun}"
 
 
-_TO_QUOTE = re.compile('[,"\r\n]')
-
-
-def csv_cell(text: str, *, raw: bool = False) -> str:
-    r"""Return a text as a cell, quoted as RFC 4180 requires.
+def csv_row(values: Iterable[object], *, raw: bool = False) -> str:
+    r"""Return values as a row with its end, quoted as RFC 4180 requires; None is an empty cell.
 
     Unless `raw`, a text that a spreadsheet would run as a formula gets a leading apostrophe.
 
     Examples
     --------
-    >>> csv_cell("=1+1"), csv_cell("=1+1", raw=True), csv_cell("-5"), csv_cell("a,b")
-    ("'=1+1", '=1+1', '-5', '"a,b"')
+    >>> csv_row(["=1+1", "-5", "a,b", None]), csv_row(["=1+1", 0.5], raw=True)
+    ('\'=1+1,-5,"a,b",\n', '=1+1,0.5\n')
     """
-    if not raw:
-        text = guarded(text)
-    return '"{}"'.format(text.replace('"', '""')) if _TO_QUOTE.search(text) else text
-
-
-def csv_row(values: Iterable[object], *, raw: bool = False) -> str:
-    """Return values as a row with its end; None is an empty cell."""
-    texts = (
-        (v, raw) if isinstance(v, str) else ("" if v is None else str(v), True) for v in values
-    )
-    return ",".join(csv_cell(text, raw=is_raw) for text, is_raw in texts) + "\n"
+    row = StringIO(newline="")
+    cells = (v if raw or not isinstance(v, str) else guarded(v) for v in values)
+    # Only with both signs as the line end are texts quoted that hold one of them.
+    csv.writer(row, lineterminator="\r\n").writerow(cells)
+    return f"{row.getvalue()[:-2]}\n"
 
 
 def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
