@@ -136,22 +136,14 @@ class SumTable(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     make: Callable[[], Any]
     """Returns a (D, G) array or sparse array. Called once, when the sums are first needed."""
-    base: "SumTable | None" = None
-    """A table of the same shape to which this one is added. If the two differ in few clusters, the
-    sums of the second cost little."""
     by_row: bool = False
     """Whether rows are multiplied one at a time. Products of one row and of several add numbers in
     a different order, which changes the last bit."""
 
     @cached_property
-    def own(self) -> Any:
-        """The changes relative to the base, (D, G)."""
-        return self.make()
-
-    @cached_property
     def sums(self) -> Any:
-        """The table itself, base included, (D, G)."""
-        return self.own if self.base is None else self.base.sums + self.own
+        """The table itself, (D, G)."""
+        return self.make()
 
 
 def table_of(

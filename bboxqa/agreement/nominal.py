@@ -273,19 +273,13 @@ def stacked_tables(
     """Yield the marginals above the diagonals of each threshold, (V + D, C)."""
     n_values = len(values)
     shape = n_values + n_diagonals, len(images)
-    before: tuple[IndexArray, FloatArray] = (np.zeros(0, np.int64), np.zeros(0))
-    base = None
-    for data in thresholds:
-        row = np.searchsorted(values, data.value)
-        column = np.searchsorted(images, data.group)
-        below = np.minimum(row, n_diagonals - 1) + n_values
-        place = np.concatenate([row, below]) * shape[1] + np.tile(column, 2)
+
+    def table(data: Coincidences) -> Any:
+        row, column = np.searchsorted(values, data.value), np.searchsorted(images, data.group)
+        rows = np.concatenate([row, np.minimum(row, n_diagonals - 1) + n_values])
         amount = np.concatenate([data.marginal, data.diagonal])
-        places, inverse = np.unique(np.concatenate([place, before[0]]), return_inverse=True)
-        change = sum_by(inverse, np.concatenate([amount, -before[1]]), len(places))
-        changed = np.flatnonzero(change)
-        rows, columns = np.divmod(places[changed], shape[1])
-        table = table_of(rows, columns, change[changed], shape, _DENSE // len(thresholds))
-        base = SumTable(partial(lambda table: table, table), base)
-        yield base
-        before = place, amount
+        kept, columns = np.flatnonzero(amount), np.tile(column, 2)
+        most = _DENSE // len(thresholds)
+        return table_of(rows[kept], columns[kept], amount[kept], shape, most)
+
+    return (SumTable(partial(table, data)) for data in thresholds)

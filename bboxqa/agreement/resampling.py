@@ -190,30 +190,20 @@ def replicates_of_all(
     done, total = 0, replicates * len(kinds)
     for names in kinds.values():
         clusters = estimators[names[0]].clusters
-        changes: dict[SumTable, Any] = {}
-        for name in names:
-            # Below a table are those that it is added to, whose sums are needed first.
-            chain: list[SumTable] = []
-            table: SumTable | None = estimators[name].table
-            while table is not None and table not in changes:
-                chain.append(table)
-                table = table.base
-            for each in reversed(chain):
-                own = each.own
-                changes[each] = own if len(clusters) == own.shape[1] else own[:, clusters]
+        tables: dict[SumTable, Any] = {}
+        for table in dict.fromkeys(estimators[name].table for name in names):
+            is_whole = len(clusters) == table.sums.shape[1]
+            tables[table] = table.sums if is_whole else table.sums[:, clusters]
         stop = 0
         for counts in drawn_counts(len(clusters), replicates, seed):
             weights = counts.astype(np.float64)
             start, stop = stop, stop + weights.shape[1]
-            sums: dict[SumTable, FloatArray] = {}
-            for table, change in changes.items():
-                sums[table] = (
-                    np.stack([row @ weights for row in change])
-                    if table.by_row
-                    else np.asarray(change @ weights)
-                )
-                if table.base is not None:
-                    sums[table] += sums[table.base]
+            sums: dict[SumTable, FloatArray] = {
+                table: np.stack([row @ weights for row in own])
+                if table.by_row
+                else np.asarray(own @ weights)
+                for table, own in tables.items()
+            }
             for name in names:
                 values = estimators[name].evaluate(sums[estimators[name].table])
                 if not start:
