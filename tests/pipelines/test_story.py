@@ -360,7 +360,9 @@ def test_who_exchanges_two_categories_in_all_objects_is_named_once():
     story = told({"p*": "jitter=1", "p03": "confuse=cow/sheep:1"}, annotators=3)
     assert "cow sheep in 100 %" in sentence(story, "p03 ")
     two = {"p*": "jitter=1", **dict.fromkeys(("p02", "p03"), "confuse=cow/sheep:0.6")}
-    assert not any("p01 calls" in line for line in told(two, annotators=3, images=60).story)
+    for seed in range(3):
+        story = told(two, annotators=3, images=60, seed=seed).story
+        assert not any("p01" in line for line in story)
 
 
 def test_who_adds_objects_is_not_said_to_misname_those_of_a_stranger():

@@ -67,6 +67,8 @@ _UNKNOWN = ", unknown who is right"
 _TESTS_OF_ALL = 50
 # The share of missed objects that one of three or more drew alone from which on that is told.
 _MOST_ALONE = 2 / 3
+# From this share of objects on which two others contradict each other, both may err.
+_SPLIT = 0.25
 # Smaller gains would be shown as 0.00.
 _LEAST_SHOWN_GAIN = 0.005
 _MOST_PAIRS = 2
@@ -173,6 +175,10 @@ def _of_some(
         own = own[np.isin(values.pop(CATEGORY)[cells.object[own]], categories)]
     failed = wrong[own]
     if np.count_nonzero(failed) < LEAST_SHARE * len(own):
+        return " of none", {}
+    # Two others who often contradict each other may both be wrong where they agree.
+    n_split = np.count_nonzero((number[own] == 1) & (number_of[own] == 2))
+    if rate == "class_share" and n_split >= max(_SPLIT * len(own), failed.sum() / 2):
         return " of none", {}
     values = {name: value[cells.object[own]] for name, value in values.items()}
     drawn, n_images = matched.data.annotations, len(matched.data.image_names)

@@ -28,6 +28,8 @@ from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 
 _LEVEL = 0.95
+# Of annotators who confuse two categories in this share of their pairs, most may be wrong.
+_UNSURE = 1 / 3
 KINDS_OF_ERRORS = 8
 """The kinds of errors that annotators are named for; each is a chance of a false alarm."""
 LEAST_IMAGES = 5
@@ -160,8 +162,17 @@ def confuser(
         half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     found = above_others(Bounds(share, middle - half, middle + half), n)
     found = found[annotators["n_images"][found] >= LEAST_IMAGES]
-    if int(n_confused.argmax()) not in found:
+    first = int(n_confused.argmax())
+    if first not in found:
         return []
+    if column == "n_most":
+        # The pairs without this one.
+        pairs = np.stack(
+            [sum_by(who, cells["n"] * each, n_annotators) for each in (is_confused, 1)]
+        )
+        n_left, n_of = pairs.sum(1) / 2 - pairs[:, first]
+        if n_left >= _UNSURE * n_of:
+            return []
     many = found[n_confused[found] >= n_confused.max() / 2]
     many = many[np.argsort(-n_confused[many], kind="stable")]
     return [str(name) for name in annotators["annotator"][many]]
