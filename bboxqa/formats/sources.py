@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from os import PathLike
 from os.path import abspath, commonpath, realpath
 from pathlib import Path
@@ -29,7 +30,6 @@ from bboxqa.formats.opening import (
     refuse_unread,
 )
 from bboxqa.formats.registry import format_of, formats_of, sources_below, suffixes
-from bboxqa.formats.scanner import begins_with_results
 from bboxqa.formats.source import SourcePath
 from bboxqa.model.annotations import NO_CHOICES, Choices
 
@@ -272,9 +272,8 @@ def listed(
     if not found:
         raise _nothing_in(path, [*below, *others], pattern)
     refuse_damaged(others, found)
-    masks = [each for each in found if _repeats_boxes(each, found)]
-    found = [each for each in found if each not in masks]
-    sources = [each for each in found if each.is_folder or not _is_unrelated(each)] or found
+    related = [each for each in found if not _repeats_boxes(each, found)]
+    sources = [each for each in related if each.is_folder or not _is_unrelated(each)] or related
     unknown = [each for each in sources if format_of(each) is COCO and not each.is_packed]
     if unknown == sources and all(foreign_kind(each) is not None for each in sources):
         refuse_foreign(sources[0])
@@ -285,15 +284,9 @@ def listed(
         ends = (".json", ".xml", *TABLES, *ARCHIVES)
         unread = (e for e in {*others, *found} - {*sources} if e.name.lower().endswith(ends))
         left = sorted(each for each in unread if not each.match(CLASS_NAMES))
-        by_path = [e for e in left if e.name.lower().endswith(ARCHIVES) or
-                   begins_with_results(e.head)]  # fmt: skip
-        for of, why in (
-            ([e for e in left if e not in by_path], "no annotations in a known format"),
-            (by_path, "archives or results beside other files; to read them, give their paths"),
-            (masks, "masks of the boxes in other tables"),
-        ):
-            shown = first_few(of, _SHOWN, lambda each: one_line(each.relative_to(path).as_posix()))
-            notes += [f"{count(len(of), 'file')} left out: {why} ({shown})"] * bool(of)
+        shown = first_few(left, _SHOWN, lambda each: one_line(each.relative_to(path).as_posix()))
+        why = "no annotations in a known format, or read only if their paths are given"
+        notes += [f"{count(len(left), 'file')} left out: {why} ({shown})"] * bool(left)
     return [path] if sources == below[:1] and not is_folder else sources, notes
 
 
@@ -356,15 +349,14 @@ def _nothing_in(
     if all(map(is_picture, names)):
         problem = f"{path}: holds images only ({some}); expected their annotations"
     ends = (*suffixes(), *ARCHIVES)
-    for file in others:
-        name = file.name.lower()
-        if name.endswith(ends) or (name.endswith(".txt") and foreign_kind(file)):
-            try:
-                listed(file)
-            except DatasetError as error:
-                inside = f"{file.relative_to(path)}{error.problems[0].removeprefix(str(file))}"
-                return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
-            break
+    known = (e for e in others if e.name.lower().endswith(ends)
+             or (e.name.lower().endswith(".txt") and foreign_kind(e)))  # fmt: skip
+    for file in islice(known, 1):
+        try:
+            listed(file)
+        except DatasetError as error:
+            inside = f"{file.relative_to(path)}{error.problems[0].removeprefix(str(file))}"
+            return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
     advice = _NAME_ONE
     named = (each for each in others if is_label_name(each.name))
     if labels := sorted(each for each in named if begins("YOLO", each.head)):
