@@ -242,11 +242,11 @@ def _has_masks(folder: Path) -> bool:
 
 def _is_read(file: Path) -> bool:
     """Return whether a source is COCO JSON, or in another format that is read."""
-    if file.name.lower().endswith(".json") and file.is_file():
-        head, end = ends_of_file(file)
-        is_known = has_lists(head) or has_lists(end) or begins_with_results(head)
-        return is_known and not file.name.lower().endswith(".fixed.json")
-    return file.is_dir() or format_of(file) is not COCO
+    if file.is_dir() or format_of(file) is not COCO:
+        return True
+    (head, end), name = ends_of_file(file), file.name.lower()
+    is_known = has_lists(head) or has_lists(end) or begins_with_results(head)
+    return is_known and name.endswith(".json") and not name.endswith(".fixed.json")
 
 
 def _by_home(root: Path, sources: Iterable[Path]) -> dict[Path, list[Path]]:

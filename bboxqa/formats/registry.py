@@ -132,11 +132,11 @@ _BUILT_IN = (
     ),
 )
 # Grey pictures look like masks, so that only what the user says recognises them.
-_MASKS, _OBJECT_FILES = (
+_MASKS = [
     translated_format("masks", (), None, "bboxqa.formats.masks:translate",
                       folders_in_parts=partial(people_of_masks, by_image=by_image))
     for by_image in (False, True)
-)  # fmt: skip
+]  # fmt: skip
 FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 _DEPTH = 12
@@ -187,7 +187,7 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
     """
     source = SourcePath.at(path)
     if choices.mask and source.once(holds_masks):
-        return [_OBJECT_FILES if choices.mask.startswith("objects") else _MASKS]
+        return [_MASKS[choices.mask.startswith("objects")]]
     found = source.once(_recognised)
     if source.is_folder:
         return found or source.once(_formats_inside)

@@ -82,9 +82,10 @@ def test_other_json_is_left_alone(tmp_path):
     made(tmp_path, "a/other.json", "b/deep/other.json", content=OTHER)
     made(tmp_path, "a/empty.json", "c/empty.json", content="")
     made(tmp_path, "a/x.fixed.json", "a/x.jsonl", "a/x.json.bak")
+    made(tmp_path, "d/via.json", content={"_via_img_metadata": {}})
     found = discover(tmp_path)
     # Half an export of a project, which is read and fails, and half a project.
-    assert shown(found) == {"a": ["empty.json", "x.json", "y.JSON"]}
+    assert shown(found) == {"a": ["empty.json", "x.json", "y.JSON"], "d": ["via.json"]}
     assert found.left_alone == ("a/other.json", "a/x.jsonl", "b/deep/other.json")
     assert found.unreadable == (("c/empty.json", "is empty"),)
 
