@@ -19,7 +19,7 @@ from bboxqa.core.text import clean, one_line
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.heads import CLASS_NAMES, HEAD, has_lists
 from bboxqa.formats.member import ARCHIVES
-from bboxqa.formats.opening import damage_of, damaged, ends_of_file, results_among
+from bboxqa.formats.opening import damaged, ends_of_file, results_among
 from bboxqa.formats.registry import format_of, formats_of, is_source, suffixes
 from bboxqa.formats.scanner import begins_with_results
 from bboxqa.formats.source import SourcePath
@@ -125,17 +125,17 @@ def discover(
     for file in (each for each in archives if each not in not_read):
         (sources if formats_of(file) else others).append(file)
     homes, folders, left_alone = _by_home(root, sources), {each.parent for each in sources}, []
+    broken = dict(damaged(others, sources))
     for file in others:
-        damage, is_json = damage_of(file), file.name.lower().endswith(".json")
+        damage, is_json = broken.get(file, ""), file.name.lower().endswith(".json")
         home = homes.get(home_of(file.relative_to(root))) if is_json and damage else None
         if home is not None:
             # Reading the project refuses it, as `agree` does.
             home.append(file)
-        elif is_json and damage and "JSON" not in damage:
+        elif damage and not (is_json and "JSON" in damage):
             walk.unreadable[file] = damage
-        elif is_json or (file.parent in folders and not damage and not file.match(CLASS_NAMES)):
+        elif is_json or (file.parent in folders and not file.match(CLASS_NAMES)):
             left_alone.append(file)
-    walk.unreadable.update(damaged((e for e in others if e.suffix.lower() != ".json"), sources))
     known = {each.relative_to(root) for each in (*left_alone, *walk.unreadable)} | homes.keys()
     not_read |= walk.folders_not_read(known, pattern)
     projects = (walk.project(home, files) for home, files in homes.items())
