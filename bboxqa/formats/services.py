@@ -111,12 +111,14 @@ def sagemaker(path: Path, into: Collector) -> None:
     found, members = set[str](), members_like(path, "SageMaker", (".manifest", ".json", ".jsonl"))
     folders = {e.name: e.folder or Path(e.shown).absolute().parent.name for e in members}
     for where, given in _objects_of(members, into):
-        if "answers" in given:
-            _add_answers(images, into, folders[where.member], given["answers"], where)
-            continue
-        if "dataObject" in given:
-            name = _path_of(plain_text(mapping(given["dataObject"]).get("s3Uri")))
-            _add_answers(images, into, name, given.get("annotations"), where)
+        if "answers" in given or "dataObject" in given:
+            address = plain_text(mapping(given.get("dataObject")).get("s3Uri"))
+            name = folders[where.member] if "answers" in given else _path_of(address)
+            answers = items(given.get("answers", given.get("annotations")))
+            for who, form in _forms_of(answers, into):
+                image = images.image(name, name, mapping(form.get("inputImageProperties")), where)
+                drawn = [mapping(each) for key in _DRAWN for each in items(form.get(key))]
+                images.add(image, who, [(each.get("label"), each) for each in drawn], where)
             continue
         end = "-metadata"
         about = {key.removesuffix(end): mapping(given[key]) for key in given if key.endswith(end)}
@@ -139,11 +141,9 @@ def sagemaker(path: Path, into: Collector) -> None:
     into.count(_NOTES)
 
 
-def _add_answers(
-    images: _Images, into: Collector, name: str, answers: object, where: Where
-) -> None:
-    """Add the answers of workers about one image."""
-    for answer in map(mapping, items(answers)):
+def _forms_of(answers: Iterable[object], into: Collector) -> Iterator[tuple[str, _Object]]:
+    """Yield the worker and the form of each answer that has boxes or polygons."""
+    for answer in map(mapping, answers):
         content = answer.get("answerContent", mapping(answer.get("annotationData")).get("content"))
         if isinstance(content, str):
             with suppress(*NOT_JSON):
@@ -151,13 +151,9 @@ def _add_answers(
         # The name of the form element is that of the job's template.
         forms = map(mapping, mapping(content).values())
         form = next((each for each in forms if not each.keys().isdisjoint(_DRAWN)), None)
-        if form is None:
-            into.tally["other"] += 1
-            continue
-        image = images.image(name, name, mapping(form.get("inputImageProperties")), where)
-        drawn = [mapping(each) for key in _DRAWN for each in items(form.get(key))]
-        who = plain_text(answer.get("workerId"))
-        images.add(image, who, [(each.get("label"), each) for each in drawn], where)
+        into.tally["other"] += form is None
+        if form is not None:
+            yield plain_text(answer.get("workerId")), form
 
 
 def labelbox(path: Path, into: Collector) -> None:
