@@ -219,10 +219,10 @@ class _Walk(msgspec.Struct):
     def folders_not_read(self, known: Collection[Path], pattern: str | None) -> dict[Path, str]:
         """Return the uppermost folders in which nothing is read, with the reason."""
         above = {Path(), *(each for path in known for each in path.parents)}
-        found = {}
-        for folder in self.folders:
+        found, read = {}, {*above, *known}
+        for folder in self.folders if Path() not in known else ():
             path = folder.relative_to(self.root)
-            if Path() not in known and path.parent in above and not {path} & {*above, *known}:
+            if path.parent in above and path not in read:
                 try:
                     list_files([folder], pattern)
                 except DatasetError as error:
