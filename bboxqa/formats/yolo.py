@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from yaml import Node
 
 _MOST_NAMES, _MOST_PATHS, _MOST_CLASSES = 100_000, 100, 1 << 20
-# Files that are not plain are added in so many batches; few are added one by one.
-_PARTS, _FEW = 16, 8
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 # Patterns, addresses and absolute paths, which may be of another machine.
@@ -258,15 +256,11 @@ class _LabelRecords:
             into.defect(code, problem, self._named.where(line))
 
     def add_files(self, files: Sequence[LabelFile]) -> None:
-        """Add the labels of files, in smaller batches if some of them are not plain."""
-        if not files or self._add_plain(files):
-            return
-        step = -(-len(files) // _PARTS)
-        for start in range(0, len(files), step):
-            if len(files) > _FEW:
-                self.add_files(files[start : start + step])
-            else:
-                self._add_file(*files[start])
+        """Add the labels of files: together if all of them are plain, else file by file."""
+        if not self._add_plain(files):
+            for each in files:
+                if not self._add_plain([each]):
+                    self._add_file(*each)
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""

@@ -29,12 +29,12 @@ from bboxqa.formats.box_tables.columns import (
     unit_of,
 )
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES, header_of
+from bboxqa.formats.heads import CLASS_NAMES, PARQUET, TABLES, delimiter_of, header_of
 from bboxqa.formats.images import given_size
 from bboxqa.formats.member import Member, is_archive
 from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import SourcePath, only_file
-from bboxqa.formats.tables import Table, class_names, delimited, refuse_repeated, table_in
+from bboxqa.formats.tables import Table, class_names, refuse_repeated, split_rows, table_in
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Boxes, Collector, Lines
 from bboxqa.formats.translation.shapes import (
@@ -289,12 +289,10 @@ def _display_names(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for file in inside or source.beside(path.parent).direct_members:
         if PurePosixPath(file.name).match(CLASS_NAMES):
-            table = delimited(file.shown, file.text().decode("utf-8", "replace"))
+            text = file.text().decode("utf-8", "replace")
             # The first line is a class as well.
-            rows = [table.header] if len(table.header) == 2 else []
-            for chunk in table.chunks([0, 1]) if rows else ():
-                rows += zip(*chunk.cells.values(), strict=True)
-            found |= {code: one_line(name) for code, name in rows}
+            rows = (row for _, row in split_rows(file.shown, text, delimiter_of(text)))
+            found |= {row[0].strip(): one_line(row[1]) for row in rows if len(row) == 2}
     return found
 
 
