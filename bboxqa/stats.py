@@ -23,8 +23,7 @@ from bboxqa.formats import ratings as _reader
 from bboxqa.formats.ratings import from_array as ratings_from_table
 from bboxqa.formats.ratings import from_columns as ratings_from_columns
 from bboxqa.formats.ratings import is_unit_table, with_missed
-from bboxqa.model.labels import column_of
-from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates
+from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates, column_of
 from bboxqa.pipelines.ratings import Contributions, contributions, difference, only_annotators
 from bboxqa.pipelines.ratings import measure as _measure
 

@@ -46,7 +46,7 @@ class SetDistance(msgspec.Struct, frozen=True, eq=False):
 
 
 def set_distance(name: str, values: Sequence[str]) -> SetDistance:
-    """Return a distance of sets of labels, as `bboxqa.model.labels.set_of` reads them.
+    """Return a distance of sets of labels, as `bboxqa.model.ratings.set_of` reads them.
 
     Jaccard's is the share of the labels of both that one of them lacks. MASI [1]_ is
     1 − share in common · m, where m is 1 for equal sets, 2/3 where one holds the other, 1/3 where
@@ -64,7 +64,7 @@ def set_distance(name: str, values: Sequence[str]) -> SetDistance:
     """
     from scipy.sparse import csr_array
 
-    from bboxqa.model.labels import set_of
+    from bboxqa.model.ratings import set_of
 
     sets = [set_of(each) for each in values]
     if not any(sets):

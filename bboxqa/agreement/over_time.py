@@ -15,8 +15,7 @@ from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, run_starts, sum_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
-from bboxqa.model.labels import number_of
-from bboxqa.model.ratings import Ratings, Segments, describe
+from bboxqa.model.ratings import Ratings, Segments, describe, number_of
 from bboxqa.model.units import Cell, ReliabilityData
 
 _NOBODY = "undefined: the label is not used where annotators can be compared"

@@ -15,8 +15,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, nearest, unknown_name
 from bboxqa.formats.box_tables.columns import columns_of
 from bboxqa.formats.tables import Table, open_table
-from bboxqa.model.labels import Coded, LabelColumn, code, column_of, number_of
-from bboxqa.model.ratings import Ratings
+from bboxqa.model.ratings import Coded, LabelColumn, Ratings, code, column_of, number_of
 from bboxqa.model.units import Cell, ReliabilityData
 
 Places = Callable[[IndexArray], Sequence[str]]
@@ -474,7 +473,7 @@ def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
 
     Examples
     --------
-    >>> from bboxqa.model.labels import column_of
+    >>> from bboxqa.model.ratings import column_of
     >>> found = with_missed(column_of(["cat", ""], "category"), column_of(["drawn", "missing"], ""))
     >>> [found.label(row) for row in range(2)]
     ['cat', '(missing)']

@@ -21,7 +21,7 @@ from bboxqa.formats.opening import NOT_A_FOLDER, decoded, refuse_foreign
 from bboxqa.formats.source import read_whole
 from bboxqa.formats.translation.collector import BrokenTextError
 from bboxqa.formats.translation.shapes import items, mapping, plain_text
-from bboxqa.model.labels import Coder, LabelColumn, label_of
+from bboxqa.model.ratings import Coder, LabelColumn, label_of
 
 _QUOTES = (
     "A quote that is not closed is the usual cause; one within a quoted cell is written twice."

@@ -44,7 +44,6 @@ from bboxqa.diagnostics.answers import (
 )
 from bboxqa.formats.ratings import column_problems
 from bboxqa.formats.tables import open_table
-from bboxqa.model.labels import code, number_of, set_of
 from bboxqa.model.ratings import (
     ColumnAssociation,
     Estimate,
@@ -52,6 +51,9 @@ from bboxqa.model.ratings import (
     Ratings,
     SimilarAnnotators,
     TaskEstimates,
+    code,
+    number_of,
+    set_of,
 )
 from bboxqa.model.settings import MAX_BOOTSTRAP, MIN_BOOTSTRAP
 from bboxqa.model.table import Categorical, Column, Table

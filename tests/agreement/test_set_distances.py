@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bboxqa.agreement.levels import set_distance
 from bboxqa.core.errors import ConfigError
-from bboxqa.model.labels import set_of
+from bboxqa.model.ratings import set_of
 from bboxqa.stats import contributions, measure, ratings_from_columns, read_ratings
 
 SETS = st.frozensets(st.sampled_from("abcde"), max_size=4)
