@@ -1,7 +1,6 @@
 """Converting masks of annotation tools to COCO boxes and run lengths, within bounds."""
 
 import base64
-import binascii
 import io
 import warnings
 import zlib
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.image_opening import opened
 from bboxqa.formats.document import Record
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
 from bboxqa.model.masks import (
@@ -37,9 +37,6 @@ _FIRST = 1_000_000
 MOST_PIXELS = 1 << 27
 """Pixels that a picture of a mask may have."""
 _MOST_UNPACKED = 1 << 26
-_NO_PICTURE = "is not a PNG in base64"
-_VALUES_BY_COLOUR = {0: 1, 2: 3, 4: 2, 6: 4}
-"""The number of values of a pixel, by the colour type of a PNG; 4 of a palette."""
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _LONGEST = 1 << 14
 """Pixels in one run of the longest that Label Studio writes."""
@@ -168,40 +165,38 @@ def picture_mask(
     if that size is given as `within`. If `packed`, the PNG is compressed with zlib. Raises
     MaskProblemError for anything else than base64 of a PNG.
     """
-    from PIL import Image
-
     if not isinstance(text, str):
         raise MaskProblemError("is missing")
     try:
         data = base64.b64decode(text, validate=False)
         if packed:
             data = zlib.decompressobj().decompress(data, _MOST_UNPACKED)
-    except (binascii.Error, zlib.error, ValueError):
-        raise MaskProblemError(_NO_PICTURE) from None
-    if not data.startswith(_SIGNATURE) or data[12:16] != b"IHDR" or len(data) < 26:
-        raise MaskProblemError(_NO_PICTURE)
-    # The size is known before a library takes memory for it.
-    width, height = (int.from_bytes(data[place : place + 4]) for place in (16, 20))
+        # Other decoders are not tried.
+        data = data if data.startswith(_SIGNATURE) else b""
+        with warnings.catch_warnings(action="ignore"), opened(io.BytesIO(data)) as picture:
+            pixels = _visible(picture, masks, within, len(text))
+    except MaskProblemError:
+        raise
+    except (OSError, SyntaxError, ValueError, zlib.error):
+        raise MaskProblemError("is not a PNG in base64") from None
+    height, width = pixels.shape
+    return RowMask(spans_of_pixels(pixels), width, height, n_characters=len(text))
+
+
+def _visible(picture: Any, masks: Masks, within: Size | None, n_characters: int) -> BoolArray:
+    width, height = picture.size
     if within is not None and (width > within[0] or height > within[1]):
         image = f"its image has {within[0]} × {within[1]}"
         raise MaskProblemError(f"has {width} × {height} pixels; {image}")
     if width * height > MOST_PIXELS:
         found = f"has {width:,} × {height:,} pixels"
         raise MaskProblemError(f"{found}; expected at most {MOST_PIXELS:,} in all")
-    masks.pictures.take(width * height * _VALUES_BY_COLOUR.get(data[25], 4), len(text))
-    pixels = np.zeros((0, 0), np.bool_)
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            picture: Any = Image.open(io.BytesIO(data), formats=["PNG"])
-            if picture.size == (width, height):
-                if picture.has_transparency_data:
-                    picture = picture.convert("RGBA").getchannel("A")
-                pixels = np.asarray(picture.convert("L")) > 0
-    except (OSError, SyntaxError, ValueError):
-        raise MaskProblemError(_NO_PICTURE) from None
-    if pixels.shape != (height, width):
-        raise MaskProblemError(_NO_PICTURE)
-    return RowMask(spans_of_pixels(pixels), width, height, n_characters=len(text))
+    # Colours of a palette may have opacity.
+    n_values = 4 if picture.mode == "P" else len(picture.getbands())
+    masks.pictures.take(width * height * n_values, n_characters)
+    if picture.has_transparency_data:
+        picture = picture.convert("RGBA").getchannel("A")
+    return np.asarray(picture.convert("L")) > 0
 
 
 def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:
