@@ -5,14 +5,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bboxqa.agreement.objects import ThresholdSums
 from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import in_python_words
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
-from bboxqa.model.table import Table, html_table
 from bboxqa.pipelines.counting import ImagePart, too_crowded
 from bboxqa.report.agreement_summary import figures_at, summary
 
@@ -141,35 +138,22 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
     def _repr_html_(self) -> str:
         from html import escape
 
-        from bboxqa.report.agreement_summary import MISSING, shown_figures
+        from bboxqa.report.agreement_summary import shown_figures
+        from bboxqa.report.agreement_text import text_lines
         from bboxqa.report.chart import chart_image
         from bboxqa.report.charts import intervals
 
-        parts = self.thresholds
-        gates = {"min_alpha": self.settings.min_alpha, "min_f1": self.settings.min_f1}
-        columns = {
-            parts[0].measure: np.array([t.iou_threshold for t in parts]),
-            "alpha": np.array([t.alpha for t in parts]),
-            "low": np.array([t.interval[0] for t in parts]),
-            "high": np.array([t.interval[1] for t in parts]),
-            "mean over images": np.array([t.mean_image_alpha for t in parts]),
-            "F1": np.array([t.existence.f1 for t in parts]),
-            "class alpha": np.array([t.class_agreement.alpha for t in parts]),
-            "same class": np.array([t.class_agreement.share for t in parts]),
-            f"mean {parts[0].measure}": np.array([t.place.mean_iou for t in parts]),
-            "units": np.array([t.n_units for t in parts]),
-            "status": np.array([t.status for t in parts]),
-        }
-        head = (
-            f"{self.n_images:,} images · {self.n_annotators} annotators · "
-            f"{self.n_annotations:,} annotations · similarity {self.settings.similarity} · "
-            f"matcher {self.settings.matcher} · missing {MISSING[self.settings.missing]}"
-        )
-        figures = shown_figures(figures_at(parts[0]), parts[0].measure, self.n_annotators)
+        first, settings = self.thresholds[0], self.settings
+        gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
+        figures = shown_figures(figures_at(first), first.measure, self.n_annotators)
         picture = chart_image(intervals(figures, **gates), "Agreement with its 95 % intervals")
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        table = html_table(Table(columns), 50)
-        return f"<p>{escape(head)}</p>{picture}{table}<ul>{notes}</ul>"
+        notes = (f" Note: {note}" for note in self.notes[len(self.headlines) :])
+        compared = (
+            f"{self.n_images:,} images, {self.n_annotators} annotators, "
+            f"{self.n_annotations:,} annotations, similarity {self.settings.similarity}"
+        )
+        text = "\n".join((compared, *text_lines(self, quiet=True), *notes))
+        return f"{picture}<pre>{escape(text)}</pre>"
 
 
 # With more boxes, or outlines, the story takes longer than the figures and is made on request only.
