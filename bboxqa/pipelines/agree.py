@@ -39,7 +39,7 @@ from bboxqa.pipelines.counting import (
     count_agreement,
     with_all_asked,
 )
-from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
+from bboxqa.pipelines.joint_sigmas import labelled, with_points, with_sigmas
 from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
 from bboxqa.pipelines.refusals import check_boxes
 from bboxqa.pipelines.threshold_results import threshold_results, threshold_sums
@@ -341,7 +341,10 @@ def with_repeats(
     several sessions. Columns are the numbers of images and annotations, and each of `FIGURES` with
     its 95 % interval over images. Alpha is NaN where it has no meaning.
     """
-    names, part = data.annotator_names, compared_images(repeats.sessions)
+    names, sessions = data.annotator_names, repeats.sessions
+    if similarity(settings.similarity).needs == "keypoints":
+        sessions = replace(labelled(sessions), joint_sigmas=data.joint_sigmas)
+    part = compared_images(sessions)
     counted = count_agreement(part, settings, progress=progress)
     drawn = np.bincount(part.data.annotations.image, minlength=len(repeats.image))
     who = np.unique(repeats.annotator)

@@ -51,14 +51,8 @@ def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = 
                 pairs = zip(joints, found[-1], strict=True)
                 shown = first_few([f"{joint} {sigma:.3f}" for joint, sigma in pairs], _SHOWN)
                 notes.append(f"sigmas of {category} estimated: {shown}")
-        data = replace(data, joint_sigmas=tuple(found), notes=(*data.notes, *notes))
-    else:
-        data = replace(data, joint_sigmas=given_sigmas(data, settings.sigmas))
-    repeats = data.repeats
-    if repeats is None:
-        return data
-    sessions = replace(repeats.sessions, joint_sigmas=data.joint_sigmas)
-    return replace(data, repeats=replace(repeats, sessions=sessions))
+        return replace(data, joint_sigmas=tuple(found), notes=(*data.notes, *notes))
+    return replace(data, joint_sigmas=given_sigmas(data, settings.sigmas))
 
 
 def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
@@ -70,20 +64,18 @@ def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
     needs = similarity(settings.similarity).needs
     if needs != "keypoints" or data.annotations.keypoints is None:
         return data
-    found, repeats = _labelled(data), data.repeats
+    found = labelled(data)
     n_left_out = len(data.annotations) - len(found.annotations)
     if n_left_out and not len(found.annotations):
         raise DatasetError(
             [f"none of {count(n_left_out, 'annotation')} has labelled key points"],
             "Boxes are compared with --similarity bbox.",
         )
-    if repeats is not None:
-        repeats = replace(repeats, sessions=_labelled(repeats.sessions))
     note = f"{count(n_left_out, 'annotation')} without labelled key points left out"
-    return replace(found, repeats=repeats, notes=(*data.notes, *[note] * bool(n_left_out)))
+    return replace(found, notes=(*data.notes, *[note] * bool(n_left_out)))
 
 
-def _labelled(data: Dataset) -> Dataset:
+def labelled(data: Dataset) -> Dataset:
     """Return the annotations with labelled key points."""
     of, keypoints = data.annotations, data.annotations.keypoints
     if keypoints is None:
