@@ -33,7 +33,6 @@ from bboxqa.pipelines.agreement_result import AgreementResult, why_slow
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import (
     ImagePart,
-    ThresholdCounts,
     check_number,
     compared_images,
     count_agreement,
@@ -42,7 +41,7 @@ from bboxqa.pipelines.counting import (
 from bboxqa.pipelines.joint_sigmas import labelled, with_points, with_sigmas
 from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
 from bboxqa.pipelines.refusals import check_boxes
-from bboxqa.pipelines.threshold_results import threshold_results, threshold_sums
+from bboxqa.pipelines.threshold_results import threshold_results
 
 
 def agree(
@@ -215,8 +214,7 @@ def agree_with(
     )
     if with_chance:
         chance = chance_existence(part, settings, progress=progress)
-    sums = threshold_sums(part, settings, counted, chance)
-    thresholds = threshold_results(part, settings, counted, sums, chance.reason, progress)
+    thresholds = threshold_results(part, settings, counted, chance, progress)
     notes = list[str]()
     if data.unlisted is not None:
         thresholds, notes = with_all_asked(thresholds, data, data.unlisted, counted, settings)
@@ -243,7 +241,7 @@ def agree_with(
         headlines=data.headlines,
         why_slow=why_slow(part),
         part=part,
-        sums=sums,
+        sums=tuple(each.sums for each in counted.thresholds),
         progress=progress,
     )
     return result if found is None else with_reference(result, found, matches)
@@ -358,7 +356,7 @@ def with_repeats(
     }
     found = []
     for result, counts in zip(results, counted.thresholds, strict=True):
-        rows = [_row(counts, each, repeats, settings) for each in cells]
+        rows = [_row(counts.sums, each, repeats, settings) for each in cells]
         figures = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         found.append(replace(result, repeats=Table({**columns, **figures})))
     return tuple(found)
@@ -389,24 +387,20 @@ def repeat_notes(part: ThresholdResult, repeats: Table) -> Iterator[str]:
 
 
 def _row(
-    counted: ThresholdCounts,
-    cells: IndexArray,
-    repeats: Repeats,
-    settings: AgreeSettings,
+    sums: ThresholdSums, cells: IndexArray, repeats: Repeats, settings: AgreeSettings
 ) -> dict[str, float]:
     """Return the figures of some annotators; intervals draw images."""
     images, place = np.unique(repeats.image[cells], return_inverse=True)
     group = np.full(len(repeats.image), -1)
     group[cells] = place
     n_groups = len(images)
-    objects = counted.objects.images.stacked()[:, cells]
-    sums = ThresholdSums(
-        coincidences=of_groups(counted.coincidences, group, n_groups),
-        classes=of_groups(counted.classes, group, n_groups),
+    sums = replace(
+        sums,
+        coincidences=of_groups(sums.coincidences, group, n_groups),
+        classes=of_groups(sums.classes, group, n_groups),
         image_alpha=np.full(n_groups, nan),
-        has_meaning=np.zeros(n_groups, np.bool_),
         meaningful_alpha=np.full(n_groups, nan),
-        objects=ObjectSums(*(sum_by(place, row, n_groups) for row in objects)),
+        objects=ObjectSums(*(sum_by(place, e[cells], n_groups) for e in sums.objects.stacked())),
         chance=np.zeros((n_groups, 2)),
     )
     figures = {name: value for name, (value, _) in sums.figures().items()}

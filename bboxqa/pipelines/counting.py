@@ -10,13 +10,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.nominal import pooled_alpha, value_sums
+from bboxqa.agreement.nominal import alpha_per_group, pooled_alpha, value_sums
 from bboxqa.agreement.object_counts import (
-    ObjectCounts,
+    ObjectSums,
     count_objects,
     paired_annotators,
 )
-from bboxqa.agreement.objects import has_meaning
+from bboxqa.agreement.objects import ThresholdSums, has_meaning
 from bboxqa.agreement.unit_counts import coincidences, from_units
 from bboxqa.core.arrays import (
     BoolArray,
@@ -226,17 +226,16 @@ class ThresholdCounts(msgspec.Struct, frozen=True, eq=False):
     units: UnitTable
     reliability: ReliabilityData
     """The value that each annotator gave each unit, and empty images if they count."""
-    coincidences: Coincidences
+    sums: ThresholdSums
+    """Sums by image, without pairs that match by chance."""
     greedy: Coincidences | None
-    """By image; `greedy` has those of the greedy matcher, if requested."""
-    objects: ObjectCounts
-    """Which annotators drew the same objects."""
+    """Coincidences by image of the greedy matcher, if requested."""
+    categories: ObjectSums
+    """By category; a pair counts for the categories of both annotations."""
     matched: CandidatePairs
     """All pairs of annotations of one unit."""
     alone: IndexArray
     """The annotations of pairs of two annotators who are matched without the others, (2, M)."""
-    classes: Coincidences
-    """By image, of drawn annotations only."""
 
 
 class AgreementCounts(msgspec.Struct, frozen=True, eq=False):
@@ -268,7 +267,7 @@ def count_agreement(
     by part, so that memory does not grow with the pairs of all images. A crowded image whose pairs,
     or whose objects and annotators, do not fit in memory is refused.
     """
-    data, missing = whole.data, settings.missing
+    data = whole.data
     n, n_images = len(data.annotations), len(data.image_names)
     n_parts = -(-n // _PART)
     is_crowded = possible_pairs(data.annotations, n_images) > _CROWDED
@@ -288,22 +287,45 @@ def count_agreement(
     thresholds = []
     for (units, matched, alone), threshold in zip(matchings, settings.iou_threshold, strict=True):
         reliability, *others = (reliability_of(whole, each, settings) for each in units)
-        classes, least = coincidences(reliability, "ignore"), threshold - TOLERANCE
-        n_names = len(data.category_names)
+        n_names, least = len(data.category_names), threshold - TOLERANCE
         objects = count_objects(data.annotations, matched, alone, data.assigned, n_names, least)
         thresholds.append(
             ThresholdCounts(
                 units=units[0],
                 reliability=reliability,
-                coincidences=classes if missing == "ignore" else coincidences(reliability, missing),
-                greedy=coincidences(others[0], missing) if greedy else None,
-                objects=objects,
+                sums=_sums(whole, settings, reliability, objects.images),
+                greedy=coincidences(others[0], settings.missing) if greedy else None,
+                categories=objects.categories,
                 matched=matched,
                 alone=alone,
-                classes=classes,
             )
         )
     return AgreementCounts(tuple(thresholds), counts)
+
+
+def _sums(
+    whole: ImagePart, settings: AgreeSettings, reliability: ReliabilityData, objects: ObjectSums
+) -> ThresholdSums:
+    """Return the sums over images from which the figures at a threshold are computed."""
+    classes, missing = coincidences(reliability, "ignore"), settings.missing
+    found = classes if missing == "ignore" else coincidences(reliability, missing)
+    alpha, has_objects = alpha_per_group(found), np.ones(found.n_groups, np.bool_)
+    has_objects[whole.empty] = False
+    if settings.empty_images != "skip":
+        alpha[whole.empty] = 1.0
+    # Without pairable annotations in an image, no category dominates there.
+    drawn = found.group[(found.value < found.n_values - 1) & (found.marginal > 0)]
+    has_categories = np.bincount(drawn, minlength=found.n_groups) != 1
+    has_categories |= missing == "ignore"
+    return ThresholdSums(
+        coincidences=found,
+        classes=classes,
+        image_alpha=alpha,
+        has_meaning=has_categories,
+        meaningful_alpha=np.where(has_categories & has_objects, alpha, nan),
+        objects=objects,
+        chance=np.zeros((found.n_groups, 2)),
+    )
 
 
 class _Matching(NamedTuple):
@@ -445,7 +467,7 @@ def with_all_asked(
         is_meant = has_meaning(value_sums(sums)[0][:-1], settings.missing)
         alpha = nan if result.alpha_has_no_meaning or not is_meant else pooled_alpha(sums).value
         # In images of one annotator, no annotation has a match.
-        f1 = float(counts.objects.images.alone.sum()) / possible
+        f1 = float(counts.sums.objects.alone.sum()) / possible
         found.append(replace(result, all_asked_alpha=alpha, all_asked_f1=f1))
         figures = [
             f"{name} at {result.threshold_label} is {value:z.4f}"

@@ -1,16 +1,15 @@
 """Results at each threshold: figures with intervals and tables, from counts of agreement."""
 
-from collections.abc import Sequence
 from functools import partial
 from math import isnan, nan
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.estimators import ALL_AGREE, NO_VARIATION
 from bboxqa.agreement.nominal import (
     alpha_per_category,
-    alpha_per_group,
     alpha_per_pair,
     pooled_alpha,
     value_sums,
@@ -83,7 +82,7 @@ _FULL_CHANCE = "annotations of different images match as well"
 
 def _image_table(of: MeasuredThreshold) -> Table:
     """Return alpha, annotations and units of each image with two annotators or more."""
-    data, settings, objects = of.part.data, of.settings, of.counted.objects.images
+    data, settings, objects = of.part.data, of.settings, of.sums.objects
     cost = f1_costs(objects) if of.reason else alpha_costs(of.sums.coincidences)
     alpha, status = _with_meaning(of.sums.image_alpha, of.sums.has_meaning & (not of.reason))
     n_images = len(data.image_names)
@@ -118,7 +117,7 @@ def _category_table(of: MeasuredThreshold) -> Table:
     n_categories = len(data.category_names)
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
     shown = np.flatnonzero(drawn)
-    objects = of.counted.objects.categories
+    objects = of.counted.categories
     of_f1 = category_f1_intervals(data.annotations, of.counted.alone, data.assigned, n_categories)
     if len(shown) == 1:
         # A single category has the interval of all annotations.
@@ -231,45 +230,16 @@ def _unit_table(of: MeasuredThreshold, reliability: ReliabilityData) -> Table:
     )
 
 
-def threshold_sums(
-    part: ImagePart, settings: AgreeSettings, counted: AgreementCounts, chance: ChanceCounts
-) -> tuple[ThresholdSums, ...]:
-    """Return the sums over images from which the figures at each threshold are computed."""
-    left_empty = np.zeros(len(part.data.image_names), np.bool_)
-    left_empty[part.empty] = True
-    sums = []
-    for counts, of_chance in zip(counted.thresholds, chance.sums, strict=True):
-        found = counts.coincidences
-        alpha = alpha_per_group(found)
-        if settings.empty_images != "skip":
-            alpha[part.empty] = 1.0
-        # Without pairable annotations in an image, no category dominates there.
-        drawn = found.group[(found.value < found.n_values - 1) & (found.marginal > 0)]
-        has_categories = np.bincount(drawn, minlength=found.n_groups) != 1
-        has_categories |= settings.missing == "ignore"
-        sums.append(
-            ThresholdSums(
-                coincidences=found,
-                classes=counts.classes,
-                image_alpha=alpha,
-                has_meaning=has_categories,
-                meaningful_alpha=np.where(has_categories & ~left_empty, alpha, np.nan),
-                objects=counts.objects.images,
-                chance=of_chance,
-            )
-        )
-    return tuple(sums)
-
-
 def threshold_results(
     part: ImagePart,
     settings: AgreeSettings,
     counted: AgreementCounts,
-    sums: Sequence[ThresholdSums],
-    chance_reason: str,
+    chance: ChanceCounts,
     progress: Progress | None = None,
 ) -> tuple[ThresholdResult, ...]:
     """Return the result at each threshold; the intervals of all come from the same draws."""
+    both = zip(counted.thresholds, chance.sums, strict=True)
+    sums = [replace(each.sums, chance=of_chance) for each, of_chance in both]
     is_drawn = part.data.assigned.sum(1) >= 2
     is_drawn[part.empty] &= settings.empty_images != "skip"
     clusters = np.flatnonzero(is_drawn)
@@ -282,9 +252,9 @@ def threshold_results(
     results = []
     every = zip(settings.iou_threshold, counted.thresholds, sums, intervals, strict=True)
     for each in every:
-        is_meant = has_meaning(value_sums(each[1].coincidences)[0][:-1], settings.missing)
+        is_meant = has_meaning(value_sums(each[2].coincidences)[0][:-1], settings.missing)
         reason = "" if is_meant else ONE_CATEGORY
-        of = MeasuredThreshold(part, settings, *each, chance_reason, reason)
+        of = MeasuredThreshold(part, settings, *each, chance.reason, reason)
         results.append(_result_of(of))
     return tuple(results)
 

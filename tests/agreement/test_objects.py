@@ -167,7 +167,7 @@ def test_the_cost_of_an_image_is_that_of_leaving_it_out(seed):
     part = result.thresholds[0]
     cost = dict(zip(part.images["image"], part.images["cost"], strict=True))
     counted = count_agreement(compared_images(data), AgreeSettings(iou_threshold=(0.3,)))
-    sums = counted.thresholds[0].objects.images
+    sums = counted.thresholds[0].sums.objects
     of_f1 = f1_costs(sums)
     for place in np.flatnonzero(data.assigned.sum(1) >= 2)[:5].tolist():
         kept = np.flatnonzero(data.annotations.image != place)

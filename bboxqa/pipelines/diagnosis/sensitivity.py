@@ -16,7 +16,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import ImagePart, compared_images, count_agreement, of_images
-from bboxqa.pipelines.threshold_results import measure_name, threshold_results, threshold_sums
+from bboxqa.pipelines.threshold_results import measure_name, threshold_results
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """Thresholds from 0.05 to 0.95."""
@@ -63,12 +63,11 @@ def sensitivity(
     chance = chance_existence(part, settings, progress=progress)
     if part is images:
         chance = _scaled(chance, by_chance or {})
-    objects = [each.objects.images for each in counted.thresholds]
+    objects = [each.sums.objects for each in counted.thresholds]
     observed = np.stack([np.stack([each.alone, each.possible], axis=1) for each in objects])
     distance, row = _separation(observed, chance.sums, settings)
     rows = []
-    sums = threshold_sums(part, settings, counted, chance)
-    for each in threshold_results(part, settings, counted, sums, chance.reason, progress):
+    for each in threshold_results(part, settings, counted, chance, progress):
         existence, classes = each.existence, each.class_agreement
         rows.append(
             {
