@@ -21,7 +21,7 @@ from bboxqa.formats.gathering import content_of
 from bboxqa.formats.member import ARCHIVES
 from bboxqa.formats.opening import is_review_queue
 from bboxqa.formats.registry import writer, writer_names
-from bboxqa.formats.sources import files_read
+from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
@@ -171,6 +171,8 @@ def convert(
         filter=pattern,
     )
     key = None if pseudonyms is None else Path(pseudonyms)
+    # Refuse what is in memory.
+    as_paths(source)
     return convert_with(source, target, settings, given(), progress, key)
 
 
