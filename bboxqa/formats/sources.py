@@ -17,18 +17,11 @@ from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split, own_name
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, first_few, one_line, typed_paths
+from bboxqa.formats import opening
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.heads import CLASS_NAMES, TABLES, as_utf8, begins, is_without_coco
 from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only, is_label_name
 from bboxqa.formats.member import ARCHIVES, is_picture
-from bboxqa.formats.opening import (
-    ends_of_file,
-    foreign_kind,
-    refuse_damaged,
-    refuse_foreign,
-    refuse_results,
-    refuse_unread,
-)
 from bboxqa.formats.registry import format_of, formats_of, sources_below, suffixes
 from bboxqa.formats.source import SourcePath
 from bboxqa.model.annotations import NO_CHOICES, Choices
@@ -254,7 +247,7 @@ def listed(
     if not path.is_folder:
         is_unsure = not is_surely_coco(path) and format_of(path, choices) is COCO
         if is_unsure and not (path.is_packed and formats_of(path)):
-            refuse_unread(path)
+            opening.refuse_unread(path)
         return _of_format([path], choices) if choices.from_format else [path], []
     if choices.mask and format_of(path, choices).name == "masks":
         return [path], []
@@ -271,12 +264,12 @@ def listed(
     others = [each for each in others if _is_matched(pattern, each)]
     if not found:
         raise _nothing_in(path, [*below, *others], pattern)
-    refuse_damaged(others, found)
+    opening.refuse_damaged(others, found)
     related = [each for each in found if not _repeats_boxes(each, found)]
     sources = [each for each in related if each.is_folder or not _is_unrelated(each)] or related
     unknown = [each for each in sources if format_of(each) is COCO and not each.is_packed]
-    if unknown == sources and all(foreign_kind(each) is not None for each in sources):
-        refuse_foreign(sources[0])
+    if unknown == sources and all(opening.foreign_kind(each) is not None for each in sources):
+        opening.refuse_foreign(sources[0])
     notes = list[str]()
     if choices.from_format is not None:
         sources = _of_format(sources, choices)
@@ -323,21 +316,21 @@ def _is_unrelated(file: Path) -> bool:
     """Return whether JSON is about something else than annotations, such as settings."""
     if not file.name.lower().endswith(".json") or format_of(file) is not COCO:
         return False
-    if (kind := foreign_kind(file)) not in (None, "table"):
+    if (kind := opening.foreign_kind(file)) not in (None, "table"):
         return kind == "Hugging Face"
-    return is_without_coco(b"".join(ends_of_file(file)))
+    return is_without_coco(b"".join(opening.ends_of_file(file)))
 
 
 def _nothing_in(
     path: SourcePath, others: Sequence[SourcePath], pattern: str | None
 ) -> DatasetError:
     """Return the error for a folder or an archive without sources, which describes it."""
-    refuse_results([path / "manifest.json"])
+    opening.refuse_results([path / "manifest.json"])
     is_folder = path.is_dir()
     if not is_folder:
-        if foreign_kind(path) != "archive":
-            refuse_foreign(path)
-        refuse_damaged(others, ())
+        if opening.foreign_kind(path) != "archive":
+            opening.refuse_foreign(path)
+        opening.refuse_damaged(others, ())
     names = [each.name for each in path.members]
     if not names:
         return DatasetError([f"{path}: has no files"], _NAME_ONE)
@@ -350,7 +343,7 @@ def _nothing_in(
         problem = f"{path}: holds images only ({some}); expected their annotations"
     ends = (*suffixes(), *ARCHIVES)
     known = (e for e in others if e.name.lower().endswith(ends)
-             or (e.name.lower().endswith(".txt") and foreign_kind(e)))  # fmt: skip
+             or (e.name.lower().endswith(".txt") and opening.foreign_kind(e)))  # fmt: skip
     for file in islice(known, 1):
         try:
             listed(file)
