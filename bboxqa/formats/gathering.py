@@ -23,7 +23,6 @@ from bboxqa.formats.records import (
     LISTS,
     UNNAMED,
     AnnotationFile,
-    BoxForm,
     annotator_name,
     id_number,
     whole_number,
@@ -283,9 +282,9 @@ def _turned(file: AnnotationFile, row: int, record: Record) -> Record:
     rotated, given = file.columns.rotated, record["bbox"]
     if rotated is None or record.get("segmentation"):
         return {}
-    if len(given) <= 4 and rotated.form.item(row) != BoxForm.ANGLE:
+    if len(given) <= 4 and not rotated[row, 4]:
         return {}
-    box = rotated.box[row : row + 1]
+    box = rotated[row : row + 1]
     points = np.array(given) if len(given) == 8 else corners(box)[0]
     left, top, right, bottom = bounds(box)[0].tolist()
     return {

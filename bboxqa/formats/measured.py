@@ -2,21 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
 from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct, rows
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, distinct, rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import alike, count
 from bboxqa.formats.columns import FARTHEST, Columns, Form, Kind
 from bboxqa.formats.records import (
     ID_KEYS,
     Authors,
-    BoxForm,
     FileColumns,
     ReadSettings,
-    RotatedColumns,
 )
 from bboxqa.model.keypoints import Keypoints
 from bboxqa.model.masks import SegmentationKind, Segmentations
@@ -28,11 +27,27 @@ _ANGLED = "with an attribute 'rotation' compared by bbox, without it (else: --si
 _SINGLE_CROWDS = "with iscrowd 1 taken as single objects: CVAT writes 1 for every mask and ellipse"
 _IGNORED = "with ignore 1 taken as crowd; bboxqa validate: S017"
 
-_Turned = tuple[IndexArray, FloatArray, RotatedColumns]
+
+class BoxForm(IntEnum):
+    """How an annotation describes its rotated box."""
+
+    UPRIGHT = 0
+    """A box only."""
+    RECTANGLE = 1
+    """Four corners of a rectangle."""
+    QUADRILATERAL = 2
+    """Four corners of another shape."""
+    OTHER = 3
+    """A box with another outline or a mask."""
+    ANGLE = 4
+    """A box, and the angle in degrees by which it is rotated about its centre."""
+
+
+_Turned = tuple[IndexArray, FloatArray, FloatArray, ByteArray]
 
 
 def _turned_boxes(columns: Columns, said: FiveNumbers | None) -> _Turned:
-    """Return the rows of boxes of eight numbers, and of five if said, with bounds and boxes."""
+    """Return the rows, bounds, boxes and forms of boxes of eight numbers, and of five if said."""
     of = columns.rotations
     five = np.flatnonzero((of.n_numbers == _FIVE) & (said is not None))
     eight = np.flatnonzero(of.n_numbers == _EIGHT)
@@ -41,14 +56,14 @@ def _turned_boxes(columns: Columns, said: FiveNumbers | None) -> _Turned:
     around, is_rectangle = from_corners(points)
     form = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
     form = np.append(np.full(len(five), BoxForm.ANGLE), form).astype(np.uint8)
-    rotated = RotatedColumns(np.concatenate([boxes, around]), form)
+    rotated = np.concatenate([boxes, around])
     points = np.concatenate([corners(boxes), points])
     low = points.min(1)
     sides = points.max(1) - low
     # Negative sides are kept, so that the boxes are refused.
-    wrong = (rotated.box[:, 2:4] < 0).any(1)
-    sides[wrong] = rotated.box[wrong, 2:4]
-    return of.row[np.concatenate([five, eight])], np.hstack([low, sides]), rotated
+    wrong = (rotated[:, 2:4] < 0).any(1)
+    sides[wrong] = rotated[wrong, 2:4]
+    return of.row[np.concatenate([five, eight])], np.hstack([low, sides]), rotated, form
 
 
 def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
@@ -69,8 +84,13 @@ def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
     return boxes
 
 
-def _rotated_columns(columns: Columns, bbox: FloatArray, turned: _Turned | None) -> RotatedColumns:
-    """Return the rotated boxes of annotations; an outline, also upright, precedes an angle."""
+def _rotated_boxes(
+    columns: Columns, bbox: FloatArray, turned: _Turned | None
+) -> tuple[FloatArray, ByteArray]:
+    """Return the rotated boxes of annotations, (N, 5), and how they are described, (N,) uint8.
+
+    An outline, also upright, precedes an angle.
+    """
     n = len(columns)
     box, form = upright(bbox), np.zeros(n, np.uint8)
     form[columns.rings.row] = form[columns.rles.row] = BoxForm.OTHER
@@ -85,14 +105,13 @@ def _rotated_columns(columns: Columns, bbox: FloatArray, turned: _Turned | None)
     box[quads], is_rectangle = from_corners(rings.xy[first[found][:, None] + np.arange(4)])
     form[quads] = np.where(is_rectangle, BoxForm.RECTANGLE, BoxForm.QUADRILATERAL)
     if turned is not None:
-        row, _, of = turned
-        box[row], form[row] = of.box, of.form
+        row, _, box[row], form[row] = turned
     said = np.where(np.abs(columns.angle) < FARTHEST, columns.angle, np.nan)
     angled = np.flatnonzero((form == BoxForm.UPRIGHT) & (np.nan_to_num(said) % 360 != 0))
     box[angled, 4], form[angled] = said[angled] % 360, BoxForm.ANGLE
     named = np.flatnonzero(~np.isnan(said) & (form == BoxForm.RECTANGLE))
     box[named] = turned_to(box[named], said[named])
-    return RotatedColumns(box, form)
+    return box, form
 
 
 MOST_VISIBLE = 2
@@ -132,7 +151,9 @@ def measured(
         raise DatasetError(problems, files=[path] * len(problems))
     sides = bbox if boxes_are_outlines else None
     outlines = outlines_of(columns, sides) if options.outlines else None
-    rotated = _rotated_columns(columns, bbox, turned) if options.rotated else None
+    rotated, form = None, np.zeros(0, np.uint8)
+    if options.rotated:
+        rotated, form = _rotated_boxes(columns, bbox, turned)
     text_ids = None
     if columns.text_ids:
         texts = [text[:_LONGEST_ID] for text in columns.text_ids.values()]
@@ -145,7 +166,8 @@ def measured(
         keypoints, text_ids, rotated, columns.score if options.scores else None,
     )  # fmt: skip
     are_angles = not (boxes_are_outlines or has_more)
-    notes = [*_notes(columns, options, found, turned, are_angles=are_angles)]
+    n_turned = 0 if turned is None else len(turned[0])
+    notes = [*_notes(columns, options, form, n_turned, are_angles=are_angles)]
     if n_left := int(left_out.sum()):
         some = f"{count(n_left, 'annotation')} with key points and no box"
         notes.append(f"{some} not compared; --similarity keypoints compares key points")
@@ -279,23 +301,24 @@ def _keypoints(columns: Columns) -> Keypoints:
 def _notes(
     columns: Columns,
     options: ReadSettings,
-    found: FileColumns,
-    turned: _Turned | None,
+    form: ByteArray,
+    n_turned: int,
     *,
     are_angles: bool,
 ) -> Iterator[str]:
     """Yield notes on what is compared in a simpler form than in the file."""
-    n_turned = n_angles = 0
-    if not (options.rotated or options.outlines):
-        n_turned = 0 if turned is None else len(turned[0])
+    n_angles = 0
+    if options.rotated or options.outlines:
+        n_turned = 0
+    else:
         turns = np.abs(columns.angle) < FARTHEST
         turns &= np.mod(columns.angle, 360, where=turns, out=np.zeros(len(turns))) != 0
         n_angles = int(turns.sum()) * are_angles
     n_quadrilaterals = n_others = n_visibilities = 0
-    if found.rotated is not None and not options.outlines:
-        of_form = np.bincount(found.rotated.form, minlength=len(BoxForm)).tolist()
+    if not options.outlines:
+        of_form = np.bincount(form, minlength=len(BoxForm)).tolist()
         n_quadrilaterals, n_others = of_form[BoxForm.QUADRILATERAL], of_form[BoxForm.OTHER]
-    if found.keypoints is not None:
+    if options.keypoints:
         visibility = columns.keypoints.points[:, 2]
         n_visibilities = int(((visibility < 0) | (visibility > MOST_VISIBLE)).sum())
     for n, what, said in (

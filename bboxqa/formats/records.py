@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from enum import IntEnum
 from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -14,7 +13,6 @@ import numpy as np
 
 from bboxqa.core.arrays import (
     BoolArray,
-    ByteArray,
     FloatArray,
     IndexArray,
     IntArray,
@@ -323,30 +321,6 @@ class Authors(RowArrays, frozen=True, eq=False):
     """The names that are lists or objects in the file."""
 
 
-class BoxForm(IntEnum):
-    """How an annotation describes its rotated box."""
-
-    UPRIGHT = 0
-    """A box only."""
-    RECTANGLE = 1
-    """Four corners of a rectangle."""
-    QUADRILATERAL = 2
-    """Four corners of another shape."""
-    OTHER = 3
-    """A box with another outline or a mask."""
-    ANGLE = 4
-    """A box, and the angle in degrees by which it is rotated about its centre."""
-
-
-class RotatedColumns(RowArrays, frozen=True, eq=False):
-    """The rotated boxes of N annotations."""
-
-    box: FloatArray
-    """(N, 5) float64. Centre x and y, width, height, and angle in degrees."""
-    form: ByteArray
-    """(N,) uint8. A `BoxForm` per annotation."""
-
-
 class FileColumns(RowArrays, frozen=True, eq=False):
     """The annotations of one file, in its order, with ids as in the file."""
 
@@ -370,8 +344,9 @@ class FileColumns(RowArrays, frozen=True, eq=False):
     """None where key points were not read."""
     text_ids: TextArray | None = None
     """(N,) str. The ids as text, if some are not numbers; `id` then has numbers in their place."""
-    rotated: RotatedColumns | None = None
-    """None where rotated boxes were not read."""
+    rotated: FloatArray | None = None
+    """(N, 5) float64. Centre x and y, width, height, and angle in degrees; None where rotated boxes
+    were not read."""
     score: FloatArray | None = None
     """(N,) float64. NaN where an annotation has none; None where scores were not read."""
 
