@@ -1,7 +1,6 @@
 """LabelMe JSON, with one file per image: shapes, masks, and points in groups."""
 
 import base64
-import io
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -19,7 +18,7 @@ from bboxqa.formats.label_folders import path_below, place_of
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
-from bboxqa.formats.translation.masks import picture_mask
+from bboxqa.formats.translation.masks import picture_mask, png_of
 from bboxqa.formats.translation.reading import json_of
 from bboxqa.formats.translation.shapes import ValueProblemError, plain_text, points_of, size_of
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name, is_point
@@ -208,14 +207,10 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
         own = group if joints else None
         outline = content.kind_of(each)
         if outline == "mask":
-            from PIL import Image
-
             pixels, left, top = content.masks.picture(each)
             height, width = pixels.shape
-            picture = io.BytesIO()
-            Image.fromarray(pixels).save(picture, "PNG")
             points = [[left, top], [left + width - 1, top + height - 1]]
-            text = base64.b64encode(picture.getvalue()).decode()
+            text = base64.b64encode(png_of(pixels)).decode()
             yield {**_shape(label, "mask", points, own), "mask": text}
         elif outline == "rotation":
             corners = corners_of(each)

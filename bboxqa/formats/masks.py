@@ -22,7 +22,7 @@ from bboxqa.formats.label_folders import OF_MASKS, OF_PICTURES, ends_of, is_mask
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation.collector import Collector
-from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, RowMask
+from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, RowMask, png_of
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
 from bboxqa.formats.writing.content import (
     Content,
@@ -402,9 +402,8 @@ def _losses(content: Content, _options: Options) -> Iterator[Loss]:
     for place, image in enumerate(content.images):
         # Images without a size are refused.
         works = content.works(place) if image.get("width") and image.get("height") else ()
-        for name, drawn in works:
+        for _, drawn in works:
             values, areas = _painted(content, image, drawn)
-            content.pictures[image["id"], name] = _png(values)
             left = np.bincount(values.ravel(), minlength=len(drawn) + 1)
             is_lost = [left[number] < areas.get(number, 1) for number in range(1, len(drawn) + 1)]
             lost += [each for each in compress(drawn, is_lost) if each.get("segmentation")]
@@ -449,21 +448,10 @@ def _files(content: Content, _options: Options) -> Iterator[Written]:
     for place, image in enumerate(content.images):
         *folders, last = paths[image_name(image)]
         for name, drawn in content.works(place):
-            objects = content.pictures.pop((image["id"], name), b"")
-            objects = objects or _png(_painted(content, image, drawn)[0])
+            objects, _ = _painted(content, image, drawn)
             classes = np.array([0, *(value_of[each["category_id"]] for each in drawn)], kind)
-            with opened(io.BytesIO(objects)) as picture:
-                of_class = _png(classes[np.asarray(picture)])
-            for folder, data in ((_OBJECTS, objects), (_CLASSES, of_class)):
-                yield Written((*people[name], folder, *folders, f"{last}.png"), data)
-
-
-def _png(pixels: Values) -> bytes:
-    from PIL import Image
-
-    file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "PNG")
-    return file.getvalue()
+            for folder, pixels in ((_OBJECTS, objects), (_CLASSES, classes[objects])):
+                yield Written((*people[name], folder, *folders, f"{last}.png"), png_of(pixels))
 
 
 MASKS = Writer(

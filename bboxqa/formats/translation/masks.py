@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import DatasetError
@@ -199,6 +200,15 @@ def _visible(picture: Any, masks: Masks, within: Size | None, n_characters: int)
     return np.asarray(picture.convert("L")) > 0
 
 
+def png_of(pixels: NDArray[Any]) -> bytes:
+    """Return (H, W) pixels as a PNG."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
+
+
 def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:
     """Return the run lengths of a mask, column by column, and its height and width."""
     given = annotation["segmentation"]
@@ -216,7 +226,8 @@ class RowMasks:
 
     def __init__(self) -> None:
         self._runs = Allowance("runs of pixels", 1 << 22, (2, 32))
-        self._pixels = Allowance("pixels", 1 << 29, (64, 4096))
+        # Pictures of masks are painted twice, to find what they cannot hold.
+        self._pixels = Allowance("pixels", 1 << 30, (128, 8192))
 
     def cropped(self, annotation: Record) -> RowMask:
         """Return a mask inside its bounds; if it is empty, one pixel outside the mask."""

@@ -86,8 +86,6 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     """By id, the names of categories with control characters, which are escaped in `name`."""
     masks: RowMasks = msgspec.field(default_factory=RowMasks)
     """Converts masks, within a limit for all of them."""
-    pictures: dict[tuple[int, str], bytes] = msgspec.field(default_factory=dict)
-    """PNG of the objects of an annotator in an image, by its id, painted when losses are found."""
 
     @cached_property
     def annotators(self) -> list[str]:
