@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bboxqa.core.errors import ConfigError, DatasetError, OutputError
-from bboxqa.core.file_names import IMAGE_SUFFIXES, SPLIT, is_split
+from bboxqa.core.file_names import SPLIT, is_split
 from bboxqa.core.text import clean, one_line
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.heads import CLASS_NAMES, HEAD, has_lists
-from bboxqa.formats.member import ARCHIVES
+from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.opening import damaged, ends_of_file, results_among
 from bboxqa.formats.registry import format_of, formats_of, is_source, suffixes
 from bboxqa.formats.scanner import begins_with_results
@@ -208,7 +208,7 @@ class _Walk(msgspec.Struct):
             files=tuple(sorted(map(Path, files))),
             images=images if images.is_dir() and self.is_followed(images) else None,
             settings=settings if settings.is_file() else None,
-            size=sum(e.stat().st_size for e in inside if not is_image(e) and e.exists()),
+            size=sum(e.stat().st_size for e in inside if not is_picture(e.name) and e.exists()),
         )
 
     def named(self, reasons: Mapping[Path, str]) -> tuple[Unreadable, ...]:
@@ -282,11 +282,6 @@ def files_of(source: Path) -> list[Path]:
     if not source.is_dir():
         return [source]
     return sorted(Path(each.shown) for each in SourcePath(source).readable_members)
-
-
-def is_image(file: Path) -> bool:
-    """Return whether a file of a source is an image, which is large and no annotation."""
-    return file.suffix.lower() in IMAGE_SUFFIXES
 
 
 # Keys under which stores list properties that change with the content of a file.
@@ -416,7 +411,7 @@ def _stored(url: str, contents: dict[str, Content], root: Path, found: Project) 
     used = [
         content for name, content in contents.items()
         if Path(name) in files or (
-            name.startswith(below) and (is_whole or (found.settings and not is_image(Path(name)))))
+            name.startswith(below) and (is_whole or (found.settings and not is_picture(name))))
     ]  # fmt: skip
     pictures = [each for name, each in contents.items() if name.startswith(f"{below}{IMAGES}/")]
     settings = folder / SETTINGS_FILE if found.settings else None
@@ -443,7 +438,7 @@ def _mirror(system: Any, base: str, contents: Iterable[Content], folder: Path) -
             continue
         n_labels[path.parent] += content.name.lower().endswith(".txt")
         is_skipped = path.suffix.lower() == ".txt" and n_labels[path.parent] > _LABELS_READ
-        if is_image(path) or not content.size or is_skipped:
+        if is_picture(path.name) or not content.size or is_skipped:
             continue
         whole = is_archive or content.size <= 2 * HEAD
         parts.append((content, 0, content.size if whole else HEAD))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from hashlib import blake2b, file_digest
+from hashlib import blake2b
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from bboxqa.batch.discovery import Project, files_of, is_image
+from bboxqa.batch.discovery import Project, files_of
 from bboxqa.core.errors import naming
+from bboxqa.core.files import digest_of
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import choices_from
+from bboxqa.formats.member import is_picture
 from bboxqa.model.annotations import Choices, completed
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import (
@@ -136,10 +138,7 @@ def result_key(project: Project, settings: Settings) -> str:
     else:
         own = settings_of(project, settings)
         for file in (each for source in project.files for each in files_of(source)):
-            digest = _stamp(file)
-            if not is_image(file):
-                with file.open("rb") as stream:
-                    digest = file_digest(stream, "blake2b").hexdigest()
+            digest = _stamp(file) if is_picture(file.name) else digest_of(file)
             inputs.append((file.relative_to(project.folder).as_posix(), digest))
         if settings.images and project.images is not None:
             for image in sorted(project.images.rglob("*")):

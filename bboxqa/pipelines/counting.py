@@ -23,7 +23,6 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     Progress,
-    blocks,
     distinct,
     overlapping_boxes,
     remembered,
@@ -361,10 +360,7 @@ def _match(
             check_annotators(data, units)
             of_matchers.append(units)
         units = of_matchers[0]
-        inside = np.empty(len(admissible), np.bool_)
-        for block in blocks(len(inside)):
-            left, right = admissible.left[block], admissible.right[block]
-            inside[block] = units.unit[left] == units.unit[right]
+        inside = units.unit[admissible.left] == units.unit[admissible.right]
         known = admissible.take(np.flatnonzero(inside))
         matched = unit_pairs(
             data, units, known, settings.similarity, all_touched=settings.all_touched
@@ -444,13 +440,10 @@ def with_all_asked(
         return results, []
     annotations = replace(data.annotations, segmentation=None, keypoints=None, rotated_box=None)
     assigned = data.assigned | unlisted[:, None]
-    kept = np.flatnonzero(~annotations.iscrowd & (assigned.sum(1) >= 2)[annotations.image])
-    annotations = annotations.take(kept)
+    whole = compared_images(replace(data, annotations=annotations, assigned=assigned))
+    annotations = whole.data.annotations
     is_matched = (data.assigned.sum(1) >= 2)[annotations.image]
     alone = annotations.image[~is_matched]
-    drawn = np.bincount(data.annotations.image, minlength=len(assigned)) > 0
-    empty = np.flatnonzero(~drawn & (assigned.sum(1) >= 2)).astype(np.int32)
-    whole = ImagePart(replace(data, annotations=annotations, assigned=assigned), empty)
     possible = float((assigned.sum(1)[annotations.image] - 1).sum()) / 2
     names = [data.image_names[each] for each in np.flatnonzero(is_partly)]
     number = Counter(map(str.casefold, names))
