@@ -20,8 +20,6 @@ from bboxqa.core.machine import in_threads, one_blas_thread
 if TYPE_CHECKING:
     from bboxqa.model.ratings import Estimate, TaskEstimates
 
-# Whole numbers below this are exact in single precision, which takes half the time.
-_EXACT = 1 << 24
 # With fewer figures times images, threads take longer to start than the draws to be summed.
 _MANY = 1 << 17
 
@@ -73,25 +71,11 @@ def drawn_intervals(
     used = np.flatnonzero(adds)
     if not bootstrap or len(used) < 2 or len(values) == 0:
         return np.full((len(values), 2), np.nan)
-    # A data set has many categories that nobody drew.
-    filled, drawn = [np.flatnonzero(n_nonzero(table)) for table in tables], []
-    kind: type[np.floating[Any]] = np.float32
-    for table, rows in zip(tables, filled, strict=True):
-        kept = table if len(rows) == table.shape[0] else table[rows]
-        drawn.append(kept if len(used) == table.shape[1] else kept[:, used])
-        amounts = drawn[-1] if isinstance(table, np.ndarray) else drawn[-1].data
-        largest = np.abs(amounts).max(initial=0)
-        # Sums of small counts are exact in single precision.
-        if largest * len(used) >= _EXACT or (amounts != np.rint(amounts)).any():
-            kind = np.float64
-    drawn = [table.astype(kind, copy=False) for table in drawn]
+    drawn = [table if len(used) == table.shape[1] else table[:, used] for table in tables]
 
     def figures(counts: ByteArray) -> FloatArray:
-        weights = counts.astype(kind)
-        sums = [np.zeros((table.shape[0], weights.shape[1])) for table in tables]
-        for of, rows, table in zip(sums, filled, drawn, strict=True):
-            of[rows] = table @ weights
-        return evaluate(*sums)
+        weights = counts.astype(np.float64)
+        return evaluate(*(np.asarray(table @ weights) for table in drawn))
 
     run = in_threads if len(values) * len(used) > _MANY else map
     with one_blas_thread():
