@@ -1,7 +1,7 @@
 """The registry of rules, including rules of other packages, and selecting rules by code."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
-from bboxqa.formats.records import ASKED_KEYS
 from bboxqa.rules.base import Rule, Scope
-from bboxqa.rules.document import Document, is_selected
+from bboxqa.rules.document import is_selected
 
 FAMILIES = {
     "F": "File and JSON",
@@ -70,12 +69,6 @@ _CODE = re.compile(r"[A-Z]+[0-9]+")
 _SCOPES: dict[str, Scope] = {code: scope for _, codes, scope in _TABLE for code in codes.split()}
 _MODULES = {code: module for module, codes, _ in _TABLE for code in codes.split()}
 _ORDER = sorted(_MODULES, key=lambda code: ([*FAMILIES].index(code[0]), code))
-_NEEDED = {
-    "F001": "broken", "F002": "trailing", "F003": "encoding", "F004": "not_finite",
-    "F005": "repeated", "A": "people", "C010": "tracks", "D004": "tracks", "P": "outlines",
-    "R": "masks", "O": "rotated boxes", "K": "keypoints",
-}  # fmt: skip
-"""What a document needs to have for a rule, or a family, to have anything to look at."""
 
 
 class Rules(Mapping[str, Rule]):
@@ -115,31 +108,6 @@ def _rules_of(module: str) -> dict[str, Rule]:
 
 RULES = Rules(_ORDER)
 """The rules of bboxqa, ordered by `FAMILIES`, then by number."""
-
-
-def applicable(codes: Sequence[str], document: Document) -> list[str]:
-    """Return the codes of rules for which a document has anything to look at."""
-    columns, reading = document.annotations, document.reading
-    keys = [
-        {key for value in records.values if isinstance(value, dict) for key in value}
-        for records in (document.images, document.categories)
-    ]
-    has = {
-        "broken": reading.broken,
-        "trailing": reading.trailing,
-        "encoding": reading.encoding,
-        "not_finite": reading.not_finite,
-        "repeated": reading.repeated,
-        "people": columns.annotator_names or keys[0] & {"annotator", *ASKED_KEYS},
-        "tracks": len(columns.track_names),
-        "outlines": document.outlined.any(),
-        "masks": len(columns.rles.row) or (columns.iscrowd == 1).any(),
-        "rotated boxes": len(columns.rings.row) or len(columns.rotations.row),
-        "keypoints": len(columns.keypoints.row) or keys[1] & {"keypoints", "skeleton"},
-        None: True,
-    }
-    own = (_NEEDED.get(c) or _NEEDED.get(c[0]) if c in _MODULES else None for c in codes)
-    return [code for code, needed in zip(codes, own, strict=True) if has[needed]]
 
 
 @cache

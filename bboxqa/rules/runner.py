@@ -23,7 +23,7 @@ from bboxqa.model.table import place_in_words
 from bboxqa.rules import shapes
 from bboxqa.rules.base import MANY, Rows, Rule, rows_of
 from bboxqa.rules.document import Document, exporter, is_selected, kind_of
-from bboxqa.rules.registry import Rules, applicable, known_rules, selected_codes
+from bboxqa.rules.registry import Rules, known_rules, selected_codes
 
 # The number of files that a note names.
 _NAMED = 1
@@ -56,7 +56,7 @@ def apply(
     progress: Progress | None = None,
 ) -> list[Found]:
     """Apply rules that check single files, and return what they found, including consequences."""
-    rules = {code: known_rules()[code] for code in applicable(codes, document)}
+    rules = {code: known_rules()[code] for code in codes}
     result: dict[str, list[Found]] = {code: [] for code in rules}
     checks: dict[int, list[Rule]] = {}
     for rule in rules.values():
