@@ -193,13 +193,9 @@ def agree_with(
     if similarity(settings.similarity).needs == "keypoints":
         data = with_sigmas(with_points(data, settings), settings)
     if reference is not None:
-        from bboxqa.pipelines.reference import compared, reference_matches, with_reference
+        from bboxqa.pipelines.reference import compared, with_reference
 
-        if isinstance(reference, Dataset):
-            reference = with_points(reference, settings)
-        found = compared(data, reference)
-        both = with_sigmas(found.both, settings, of=data)
-        matches = reference_matches(both, settings, progress=progress)
+        found = compared(data, reference, settings)
         data = found.team
     check_number(data)
     part = compared_images(data)
@@ -244,7 +240,7 @@ def agree_with(
         sums=tuple(each.sums for each in counted.thresholds),
         progress=progress,
     )
-    return result if found is None else with_reference(result, found, matches)
+    return result if found is None else with_reference(result, found)
 
 
 # From this F1 by chance on, F1 hardly depends on what images show.

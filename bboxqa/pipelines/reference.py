@@ -39,6 +39,7 @@ from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.agreement_result import AgreementResult
 from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
+from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.read import Data, read_for
 
 _MOST_NAMED = 3
@@ -62,7 +63,7 @@ class Compared(msgspec.Struct, frozen=True, eq=False):
     """Notes on the reference, shown before the figures."""
 
 
-def compared(data: Dataset, reference: str | Dataset) -> Compared:
+def compared(data: Dataset, reference: str | Dataset, settings: AgreeSettings) -> Compared:
     """Return annotators and a reference, which is the name of one of them or a data set.
 
     Raises ConfigError if no annotator has the name. Raises DatasetError if several annotators of
@@ -72,7 +73,7 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
     sources: tuple[Source, ...] = ()
     notes: list[str] = []
     if isinstance(reference, Dataset):
-        name = file_names(reference, "data set")
+        name, reference = file_names(reference, "data set"), with_points(reference, settings)
         team, own, sources = data, as_one(reference, name), reference.sources
         remark = variant_remark(dict.fromkeys((*_used_categories(team), *_used_categories(own))))
         headlines = (remark,) if remark else ()
@@ -82,7 +83,7 @@ def compared(data: Dataset, reference: str | Dataset) -> Compared:
         notes.append(f"{one_line(name)} is the reference, and has no part in the other figures")
     drawn, expected = in_common(team, own, name)
     check_sizes(drawn, expected, name)
-    both = joined_sides(drawn, expected, name)
+    both = with_sigmas(joined_sides(drawn, expected, name), settings, of=data)
     if expected.annotations.iscrowd.all():
         notes.append(
             f"the reference {one_line(name)} has no annotation in "
@@ -239,10 +240,9 @@ def check_sizes(team: Dataset, reference: Dataset, name: str) -> None:
 _MATCHER = "hungarian"
 
 
-def with_reference(
-    result: AgreementResult, found: Compared, matches: tuple[ReferenceMatches, ...]
-) -> AgreementResult:
+def with_reference(result: AgreementResult, found: Compared) -> AgreementResult:
     """Return a result with the agreement of each annotator with the reference."""
+    matches = _matched(found.both, result.settings, progress=result.progress)
     of_both = found.both.annotations
     is_reference = of_both.annotator == len(found.team.annotator_names)
     drawn = np.bincount(of_both.image[is_reference], minlength=len(found.both.image_names))
@@ -273,7 +273,7 @@ def with_reference(
     )
 
 
-def reference_matches(
+def _matched(
     both: Dataset, settings: AgreeSettings, *, progress: Progress | None = None
 ) -> tuple[ReferenceMatches, ...]:
     """Match the annotations of each annotator with those of the last one, at each threshold.
