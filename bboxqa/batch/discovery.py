@@ -178,13 +178,13 @@ class _Walk(msgspec.Struct):
                 yield folder
                 continue
             self.folders.append(folder)
-            left_out = results_among(inside.files)
-            files = [folder / each for each in inside.files if each not in left_out]
             for path in filter(self.is_followed, folder.folders):
                 (links if path.name in inside.links else waiting).append(path)
+            left_out = results_among(inside.files)
             # A name without a suffix may be that of a folder that is gone.
-            read = (e for e in files if e.name.lower().endswith(ends)
-                    or not (e.suffix or e.exists()))  # fmt: skip
+            named = (e for e in inside.files if e.lower().endswith(ends)
+                     or ("." not in e and not (folder / e).exists()))  # fmt: skip
+            read = (folder / each for each in named if each not in left_out)
             yield from filter(self.is_followed, read)
 
     def is_followed(self, path: Path) -> bool:
