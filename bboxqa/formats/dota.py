@@ -113,11 +113,8 @@ DOTA = Writer(
     "folder",
     (".txt",),
     _files,
-    frozenset({"corners", "attributes"}),
-    keeps=lambda key, value: (
-        not key.startswith(f"{ATTRIBUTES}.")
-        or (key == f"{ATTRIBUTES}.difficult" and _mark(value) is not None)
-    ),
+    frozenset({"corners", f"{ATTRIBUTES}.difficult"}),
+    keeps=lambda key, value: not key.startswith(ATTRIBUTES) or _mark(value) is not None,
     reads={"category": _as_words},
     folder="labelTxt",
     # Files have no suffixes of pictures.

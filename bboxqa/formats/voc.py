@@ -232,11 +232,8 @@ VOC = Writer(
     "folder",
     (".xml",),
     _files,
-    frozenset({"rotation", "attributes", "image sizes"}),
-    keeps=lambda key, value: (
-        not key.startswith(f"{ATTRIBUTES}.")
-        or (key.removeprefix(f"{ATTRIBUTES}.") in _WRITTEN_MARKS and value in _SET)
-    ),
+    frozenset({"rotation", "image sizes", *(f"{ATTRIBUTES}.{mark}" for mark in _WRITTEN_MARKS)}),
+    keeps=lambda key, value: not key.startswith(ATTRIBUTES) or value in _SET,
     reads={"category": lambda name: plain_xml(name).strip()},
     folder="Annotations",
     read_name=lambda name, place: _in_folder(path_below(plain_xml(name).strip()), place),
