@@ -49,8 +49,7 @@ class Element(msgspec.Struct):
 
     def said(self, name: str) -> str:
         """Return the text of the first child with a name; "" if there is none."""
-        found = self.find(name)
-        return "" if found is None else found.text.strip()
+        return self.child(name).text.strip()
 
 
 def tree_of(data: bytes) -> Element:

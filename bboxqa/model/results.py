@@ -131,6 +131,11 @@ class ReferenceAgreement(msgspec.Struct, frozen=True, eq=False):
     """A row for each annotator, category and category of the reference that occur together."""
 
 
+def _made(name: str) -> "cached_property[Table]":
+    """Return a table of a `ThresholdResult` that is made on first use."""
+    return cached_property(lambda result: result.make_tables[name]())
+
+
 class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Agreement at one threshold."""
 
@@ -190,25 +195,14 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
     reference: ReferenceAgreement | None = None
     """How far annotators agree with a reference; None where there is none."""
 
-    @cached_property
-    def images(self) -> Table:
-        """Alpha by image; with F1, the share of equal categories and the mean similarity."""
-        return self.make_tables["images"]()
-
-    @cached_property
-    def pairs(self) -> Table:
-        """Alpha by pair of annotators, with the same figures as images."""
-        return self.make_tables["pairs"]()
-
-    @cached_property
-    def categories(self) -> Table:
-        """Alpha by category against the rest, with the same figures as images."""
-        return self.make_tables["categories"]()
-
-    @cached_property
-    def units(self) -> Table:
-        """A row per unit and annotator who was asked."""
-        return self.make_tables["units"]()
+    images = _made("images")
+    """Alpha by image; with F1, the share of equal categories and the mean similarity."""
+    pairs = _made("pairs")
+    """Alpha by pair of annotators, with the same figures as images."""
+    categories = _made("categories")
+    """Alpha by category against the rest, with the same figures as images."""
+    units = _made("units")
+    """A row per unit and annotator who was asked."""
 
     @property
     def threshold_label(self) -> str:
