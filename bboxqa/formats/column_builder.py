@@ -67,7 +67,7 @@ _PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
     "rings": (Rings, {"row": ("i8", 0), "place": ("i8", 0), "n_numbers": ("i8", 0),
                       "xy": ("f8", 2)}),
     "rles": (Rles, {"row": ("i8", 0), "size": ("i8", 2), "total": ("i8", 0), "area": ("i8", 0),
-                    "bounds": ("f8", 4), "compressed": ("?", 0), "problem": ("i4", 0)}),
+                    "bounds": ("f8", 4), "problem": ("i4", 0)}),
     "keypoints": (Keypoints, {"row": ("i8", 0), "n_numbers": ("i8", 0), "numbers": ("f8", 0)}),
     "rotations": (Rotations, {"row": ("i8", 0), "n_numbers": ("i8", 0),
                               "values": ("f8", MOST_NUMBERS), "angle": ("f8", 0)}),

@@ -79,8 +79,6 @@ class Rles(msgspec.Struct, frozen=True, eq=False):
     bounds: FloatArray
     """(M, 4) float64. Left, top, right and bottom of the mask in pixels; NaN where it is empty or
     unknown."""
-    compressed: BoolArray
-    """(M,) bool. Whether the run lengths are compressed."""
     problem: IntArray
     """(M,) int32. Why the mask cannot be read, as an index into `problems`; 0 where it can."""
     problems: tuple[str, ...]
@@ -353,7 +351,6 @@ def mask_of(value: dict[str, Any]) -> dict[str, Any]:
         "total": min(total, 1 << 62),
         "area": min(area, 1 << 62),
         "bounds": bounds,
-        "compressed": type(counts) is str,
         "problem": problem,
         "counts": text,
     }

@@ -1,7 +1,7 @@
 """Joining files to one data set: images by file name, categories by name; who was asked; notes."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,12 +58,7 @@ def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Rea
     joined = Joined.of(files, attribution)
     _add_sizes(joined)
     _compare_names(joined, are_named_alike=not reading.records)
-    rows = _index(joined)
-    of_files: dict[str, Sequence[Any] | None] = {"session": sessions and sessions[0]}
-    for field, values in (of_files | {"seconds": seconds}).items():
-        if values is not None:
-            used = zip(values, rows.by_file(len(files)), strict=True)
-            rows = replace(rows, **{field: np.concatenate([each[place] for each, place in used])})
+    rows = _index(joined, {"session": sessions and sessions[0], "seconds": seconds})
     assigned, listed = _assign_all(joined, rows)
     n_records, is_kept = sum(map(len, joined.of_record)), reading.records or reading.check is None
     are_several = sessions is not None or n_records > len(joined.images)
@@ -194,21 +189,27 @@ def _compare_names(joined: Joined, *, are_named_alike: bool) -> None:
         joined.add(files[0], (f"{noun} {each}" for each in alike(names)), shared=True)
 
 
-def _index(joined: Joined) -> Rows:
-    """Replace ids by indices, and report references to unknown ids."""
+def _index(joined: Joined, more: Mapping[str, Sequence[Any] | None]) -> Rows:
+    """Replace ids by indices, and report references to unknown ids; `more` are values by file."""
     of = joined.attribution
     code = np.array([joined.annotators[name] for name in of.names] + [-1], np.int32)
-    parts = []
+    parts: list[dict[str, Any]] = []
     for place, file in enumerate(joined.files):
         image, category = file.image_rows, file.category_rows
         joined.add(file, _wrong_values(file))
         usable = np.flatnonzero((image >= 0) & (category >= 0))
         names = (clean(each.name) for each in file.categories)
         of_category = np.array([joined.categories[name] for name in names], np.int32)
-        of_image = joined.of_record[place][image[usable]]
-        number, who = np.full(len(usable), place, np.int32), code[of.author[place][usable]]
-        parts.append((number, usable, of_image, of_category[category[usable]], who))
-    return Rows(*map(np.concatenate, zip(*parts, strict=True)))
+        part = {
+            "file": np.full(len(usable), place, np.int32),
+            "place": usable,
+            "image": joined.of_record[place][image[usable]],
+            "category": of_category[category[usable]],
+            "annotator": code[of.author[place][usable]],
+        }
+        given = {name: each[place][usable] for name, each in more.items() if each is not None}
+        parts.append(part | given)
+    return Rows(**{name: np.concatenate([each[name] for each in parts]) for name in parts[0]})
 
 
 def _wrong_values(file: AnnotationFile) -> Iterator[str]:

@@ -100,22 +100,34 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.image_id)
 
+    def columns(self, rows: slice = slice(None)) -> dict[str, list[Any]]:
+        """Return the values of some annotations by the keys of COCO, without ids."""
+        names = [*self.annotators, MISSING]
+        found: dict[str, list[Any]] = {
+            "image_id": self.image_id[rows].tolist(),
+            "category_id": self.category_id[rows].tolist(),
+            "bbox": self.bbox[rows].tolist(),
+            "annotator": [names[code] for code in self.annotator[rows].tolist()],
+        }
+        if len(self.own_ids):
+            found[OWN_ID] = [str(own) if own else MISSING for own in self.own_ids[rows]]
+        if self.corners is not None:
+            found["segmentation"] = [[e] for e in self.corners[rows].reshape(-1, 8).tolist()]
+        if self.degrees is not None or self.difficult is not None:
+            n = len(found["bbox"])
+            degrees = [np.nan] * n if self.degrees is None else self.degrees[rows].tolist()
+            marks = [0] * n if self.difficult is None else self.difficult[rows].tolist()
+            said = (
+                ({} if np.isnan(turn) else {"rotation": turn}) | ({"difficult": e} if e else {})
+                for turn, e in zip(degrees, marks, strict=True)
+            )
+            found["attributes"] = [each or MISSING for each in said]
+        return found
+
     def record(self, row: int) -> Record:
         """Return an annotation as a COCO record without an id."""
-        found: Record = {"image_id": int(self.image_id[row])}
-        found |= {"category_id": int(self.category_id[row]), "bbox": self.bbox[row].tolist()}
-        if self.annotator[row] >= 0:
-            found["annotator"] = self.annotators[self.annotator[row]]
-        if len(self.own_ids) and self.own_ids[row]:
-            found[OWN_ID] = str(self.own_ids[row])
-        if self.corners is not None:
-            found["segmentation"] = [self.corners[row].ravel().tolist()]
-        attributes: Record = {}
-        if self.degrees is not None and not np.isnan(self.degrees[row]):
-            attributes["rotation"] = float(self.degrees[row])
-        if self.difficult is not None and self.difficult[row]:
-            attributes["difficult"] = int(self.difficult[row])
-        return {**found, "attributes": attributes} if attributes else found
+        columns = self.columns(slice(row, row + 1)).items()
+        return {key: value for key, (value,) in columns if value is not MISSING}
 
 
 class Part(msgspec.Struct, frozen=True, eq=False):
@@ -440,27 +452,14 @@ class Collector:
                 self.annotation(found.record(row), found.lines.where(row))
             return
         self.flush()
-        self.n += len(found)
-        if not len(found):
-            return
-        n, first = len(found), self.builder.n + 1
-        own_ids = found.own_ids if any(found.own_ids) else ()
-        held = found if self.settings.whole else ()
-        self.parts.append(Part(first - 1, found.lines, own_ids, held))
-        names = [*found.annotators, MISSING]
-        columns: dict[str, Any] = {
-            "id": range(first, first + n),
-            "image_id": found.image_id.tolist(),
-            "category_id": found.category_id.tolist(),
-            "bbox": found.bbox.tolist(),
-            "annotator": [names[code] for code in found.annotator.tolist()],
-        }
-        if found.corners is not None:
-            columns["segmentation"] = [[ring] for ring in found.corners.reshape(-1, 8).tolist()]
-        if found.degrees is not None:
-            angles = ({} if np.isnan(e) else {"rotation": e} for e in found.degrees.tolist())
-            columns["attributes"] = [each or MISSING for each in angles]
-        self.builder.add(TypedWindow(n, columns, PLAIN_TYPES))
+        n, first = len(found), self.builder.n
+        if n:
+            own_ids = found.own_ids if any(found.own_ids) else ()
+            held = found if self.settings.whole else ()
+            self.parts.append(Part(first, found.lines, own_ids, held))
+            columns = {"id": range(first + 1, first + n + 1), **found.columns()}
+            self.builder.add(TypedWindow(n, columns, PLAIN_TYPES))
+            self.n += n
 
     def defect(self, code: str, message: str, where: Place, row: int = -1, cause: str = "") -> None:
         """Add a defect of a record, or of the annotation with index `row`."""
