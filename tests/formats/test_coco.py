@@ -312,13 +312,15 @@ NO_LISTS = ["images, annotations, categories: expected each once, as a list"]
         (b"\xff\xfe" + TEXT.encode("utf-16-le"), ["is UTF-16; expected UTF-8"]),
         (b"\xfe\xff" + TEXT.encode("utf-16-be"), ["is UTF-16; expected UTF-8"]),
         (TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
-         [f"is not UTF-8 (byte {TEXT.index('1.jpg')} is 0xfc); expected UTF-8"]),
+         [f"byte {TEXT.index('1.jpg')} is not UTF-8"]),
+        (b"\xef\xbb\xbf" + TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
+         [f"byte {TEXT.index('1.jpg') + 3} is not UTF-8"]),
         (TEXT + " {}", [f"not JSON at byte {len(TEXT) + 1}: extra data"]),
         ("@" + TEXT, ["not JSON at byte 0: "]), (TEXT[:-1] + ",}", ["not JSON at byte "]),
         (TEXT[:-1] + ',"a":"\t"}', ["not JSON at byte "]),
         ("[" * 100_000, ["not JSON at byte 1: lists nested more than 500 deep"]),
         (document([]), ["no annotations; nothing to measure"]),
-    ], ids=range(14),
+    ], ids=range(15),
 )  # fmt: skip
 def test_problems_of_files(content, expected, tmp_path):
     found = problems(tmp_path, content)

@@ -103,6 +103,8 @@ def _opened(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
     if document.broken or document.trailing is not None:
         offset, why = [*document.broken, (document.trailing, "extra data")][0]
         raise DatasetError([f"{path}: not JSON at byte {offset:,}: {why}"], files=[path])
+    if document.not_utf8 is not None:
+        raise DatasetError([f"{path}: byte {document.not_utf8:,} is not UTF-8"], files=[path])
     if document.encoding and document.text[:3] != BYTE_ORDER_MARK:
         problem = f"{path}: is {document.encoding}; expected UTF-8"
         raise DatasetError([problem], files=[path])
