@@ -11,7 +11,6 @@ from typing import Any, get_args
 from bboxqa.core.arrays import AnyPath
 from bboxqa.core.errors import ConfigError, naming
 from bboxqa.model.annotations import (
-    COLUMNS,
     NO_CHOICES,
     BoxFormat,
     Choices,
@@ -121,17 +120,18 @@ def choices_of(values: Mapping[str, Any]) -> Choices:
         if value is not None and (isinstance(value, bool) or value not in allowed):
             forms = ", ".join(map(repr, allowed))
             raise ConfigError(f"is {value!r}; expected one of {forms}", name)
-    mask, columns = values.get("mask"), values.get("columns", {})
+    mask, columns = values.get("mask"), values.get("columns")
     if mask is not None and not (isinstance(mask, str) and _MASK.fullmatch(mask)):
         raise ConfigError(
             f"mask is {mask!r}; expected 'instances', 'classes', or 'binary' or 'objects', with a "
             "value where it is not 255, such as 'binary:1'"
         )
-    if not (isinstance(columns, Mapping) and columns.keys() <= {*COLUMNS}):
-        raise ConfigError(
-            f"columns is {columns!r}; expected such as {{'image': 'file'}}, the names of columns "
-            f"by {', '.join(COLUMNS)}"
-        )
+    if columns is not None:
+        from bboxqa.formats.box_tables.columns import NAMES
+
+        if not (isinstance(columns, Mapping) and columns.keys() <= NAMES.keys()):
+            expected = f"expected such as {{'image': 'file'}}, the names of columns by {[*NAMES]}"
+            raise ConfigError(f"columns is {columns!r}; {expected}")
     size = values.get("image_size")
     if size is not None:
         is_file = isinstance(size, str | PathLike)

@@ -28,12 +28,6 @@ BoxFormat = Literal[
     "xywh-pixels", "xyxy-pixels", "cxcywh-pixels",
 ]  # fmt: skip
 GivenSize = tuple[int, int] | None
-COLUMNS = (
-    "image", "annotator", "category", "x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx",
-    "cy", "rotation", "bbox", "objects", "image_id", "image_width", "image_height", "id", "score",
-    "iscrowd", "created_at", "track",
-)  # fmt: skip
-"""The possible contents of table columns."""
 
 
 class Choices(msgspec.Struct, frozen=True):
