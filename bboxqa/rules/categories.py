@@ -191,6 +191,7 @@ _Known = dict[tuple[str, int | str], tuple[int, str, str]]
         in common. In the example, the earlier file has id 1 for cat.""",
     bad={"categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]},
     good=_example({"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}),
+    scope="files",
 )
 def _contradictions(
     documents: Sequence[Document], _settings: ValidateSettings

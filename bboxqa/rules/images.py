@@ -244,8 +244,10 @@ def _of_twins(
     )  # fmt: skip
 
 
+_of_disk = partial(rule, scope="images")
+
 RULES = (
-    rule(
+    _of_disk(
         "M001 error, unsafe fix: image file missing",
         breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
         explanation="""No file in the image folders, or next to the COCO file in one of them, has
@@ -255,7 +257,7 @@ RULES = (
         bad=_one("C:\\photos\\A.JPG"),
         good=_one("photos/a.jpg"),
     )(_on_disk),
-    rule(
+    _of_disk(
         "M002 error: image file that cannot be decoded",
         breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
         explanation="""The file is empty, truncated, not an image, or has more than a gigapixel.
@@ -263,7 +265,7 @@ RULES = (
         bad=_one("half-downloaded.jpg"),
         good=_one("whole.jpg"),
     )(_on_disk),
-    rule(
+    _of_disk(
         "M007 info: image file without a record",
         breaks="It goes unnoticed that images are not annotated yet, or were not exported.",
         explanation="""No image record names these files of the image folder. That is right for
@@ -274,7 +276,7 @@ RULES = (
             "annotations": [{}, {"image_id": 2}],
         },
     )(_on_disk),
-    rule(
+    _of_disk(
         "M009 warning: image twice in one file",
         breaks="The image weighs twice, and a random split puts one into each part.",
         explanation="""Two records with different names have image files with equal bytes, or refer
@@ -282,7 +284,7 @@ RULES = (
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
         good=_one("a.jpg"),
     )(_on_disk),
-    rule(
+    _of_disk(
         "M003 error, unsafe fix: size differs from the size of the image file",
         breaks="Boxes are misplaced, and masks differ in size from the image.",
         explanation="""Width and height differ from the file with its EXIF orientation applied. The
@@ -292,7 +294,7 @@ RULES = (
         bad=_one("of-640-x-480.jpg", (1280, 960)),
         good=_one("of-640-x-480.jpg", (640, 480)),
     )(_sizes),
-    rule(
+    _of_disk(
         "M004 error, unsafe fix: width and height swapped compared with the image file",
         breaks="""Of OpenCV and Pillow, only one applies the EXIF orientation: one misplaces all
             boxes.""",
@@ -331,6 +333,7 @@ RULES = (
             example, the earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},
+        scope="files",
     )(partial(_shared, are_copies=False)),
     rule(
         "M010 warning: copy of an image in several files",
@@ -340,5 +343,6 @@ RULES = (
             earlier file has a_jpg.rf.0123456789abcdef.jpg.""",
         bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
         good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
+        scope="files",
     )(partial(_shared, are_copies=True)),
 )

@@ -222,6 +222,7 @@ RULES = (
             and in a folder there named like the COCO file.""",
         bad=panoptic_example(),
         good=panoptic_example(),
+        scope="images",
     )(_unlike),
     rule(
         "G006 error: segments differ from their PNG",
@@ -231,5 +232,6 @@ RULES = (
             versions.""",
         bad=panoptic_example(area=8),
         good=panoptic_example(),
+        scope="images",
     )(_unlike),
 )

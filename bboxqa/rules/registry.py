@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-
-from msgspec.structs import replace
+from itertools import chain
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
-from bboxqa.rules.base import Rule, Scope
+from bboxqa.rules.base import Rule
 from bboxqa.rules.document import is_selected
 
 FAMILIES = {
@@ -33,29 +32,11 @@ FAMILIES = {
 }
 """The titles of families by letter, in the order in which rules are listed."""
 
-# The rules of each module, and what they look at: records of one file, unless it is said.
-_TABLE: tuple[tuple[str, str, Scope], ...] = (
-    ("json_text", "F001 F002 F003 F004 F005 F006 F007", "record"),
-    ("structure", "S001 S002 S004 S005 S006 S007 S008 S009 S010 S011", "record"),
-    ("structure", "S012 S013 S015 S016 S017 E001 E002", "record"),
-    ("ids", "I001 I002 I003 I004 I006 I007 S003", "record"),
-    ("images", "M001 M002 M003 M004 M007 M009", "images"),
-    ("images", "M005 M006", "record"),
-    ("images", "M008 M010", "files"),
-    ("boxes", "B001 B002 B003 B004 B005 B006 B007 B008 B009 B010 B011 B012 B014", "record"),
-    ("outlines", "P001 P002 P003 P004 P005 P006 P007 P010", "record"),
-    ("outlines", "R001 R002 R003 R004 R007 R008", "record"),
-    ("poses", "O004 O006 O009 K001 K002 K003 K004 K006", "record"),
-    ("categories", "C001 C002 C003 C004 C005 C006 C008 C009", "record"),
-    ("categories", "C007", "files"),
-    ("annotators", "A001 A002 A003 A004", "record"),
-    ("collection", "C010 D001 D002 D003 D004 Q001 Q002 Q003", "record"),
-    ("panoptic", "G001 G002 G003 G004", "record"),
-    ("panoptic", "G005 G006", "images"),
-    ("tools", "T001 T002 T003 T004 T005 T007 T008 T010 T011 T012", "record"),
-    ("tools", "T020 T021 T022 T023 T024 T025 T030 T031 T040 T041 T050", "record"),
-    ("tools", "T060 T061 T062 T063", "record"),
-)
+_MODULES = (
+    "json_text", "structure", "ids", "images", "boxes", "outlines", "poses", "categories",
+    "annotators", "collection", "panoptic", "tools",
+)  # fmt: skip
+"""The modules of this folder that have rules."""
 
 RESERVED = frozenset({
     "A005", "B013", "I005", "I008", "I009", "I010", "I011", "I012", "K005", "K007", "K008",
@@ -66,30 +47,34 @@ RESERVED = frozenset({
 
 _GROUP = "bboxqa.rules"
 _CODE = re.compile(r"[A-Z]+[0-9]+")
-_SCOPES: dict[str, Scope] = {code: scope for _, codes, scope in _TABLE for code in codes.split()}
-_MODULES = {code: module for module, codes, _ in _TABLE for code in codes.split()}
-_ORDER = sorted(_MODULES, key=lambda code: ([*FAMILIES].index(code[0]), code))
+
+
+def _rules_of(module: str) -> Iterator[Rule]:
+    values = vars(import_module(f"bboxqa.rules.{module}"))
+    yield from (value for value in values.values() if isinstance(value, Rule))
+    yield from values.get("RULES", ())
+
+
+def _order(rule: Rule) -> tuple[int, str]:
+    return [*FAMILIES].index(rule.code[0]), rule.code
+
+
+RULES = {
+    rule.code: rule for rule in sorted(chain.from_iterable(map(_rules_of, _MODULES)), key=_order)
+}
+"""The rules of bboxqa by code, ordered by `FAMILIES`, then by number."""
 
 
 class Rules(Mapping[str, Rule]):
-    """Rules by code; `more` are those of other packages.
+    """Known rules by code, for a report: they are looked up, as their checks are not pickled."""
 
-    The module of a rule is imported when the rule is looked up.
-    """
-
-    def __init__(self, codes: Iterable[str], more: Mapping[str, Rule] | None = None) -> None:
+    def __init__(self, codes: Iterable[str]) -> None:
         self._codes = dict.fromkeys(codes)
-        self.more = dict(more or {})
-        self.scopes = {**_SCOPES, **{code: rule.scope for code, rule in self.more.items()}}
-        """What each rule looks at; "record" also for a whole file."""
 
     def __getitem__(self, code: str) -> Rule:
         if code not in self._codes:
             raise KeyError(code)
-        if code in _MODULES:
-            return _rules_of(_MODULES[code])[code]
-        # Those of a report are looked up again, as functions of other packages may not be pickled.
-        return (self.more or known_rules().more)[code]
+        return known_rules()[code]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._codes)
@@ -99,25 +84,13 @@ class Rules(Mapping[str, Rule]):
 
 
 @cache
-def _rules_of(module: str) -> dict[str, Rule]:
-    values = vars(import_module(f"bboxqa.rules.{module}"))
-    rules = [value for value in values.values() if isinstance(value, Rule)]
-    rules += values.get("RULES", ())
-    return {rule.code: replace(rule, scope=_SCOPES[rule.code]) for rule in rules}
-
-
-RULES = Rules(_ORDER)
-"""The rules of bboxqa, ordered by `FAMILIES`, then by number."""
-
-
-@cache
-def known_rules() -> Rules:
+def known_rules() -> dict[str, Rule]:
     """Return `RULES`, and after them the rules of other packages, by code.
 
     An entry point of the group "bboxqa.rules" names a `Rule`, or a list or tuple of them. Raises
     ConfigError if it names something else, or a code that is malformed or already in use.
     """
-    rules = dict(RULES.more)
+    rules = dict(RULES)
     for name, plugin in plugins(_GROUP).items():
         found = plugin.load(object)
         for rule in found if isinstance(found, list | tuple) else (found,):
@@ -125,7 +98,7 @@ def known_rules() -> Rules:
                 problem = f"expected a Rule or a tuple of rules, found {type(rule).__name__}"
             elif not _CODE.fullmatch(rule.code):
                 problem = f"rule code {rule.code!r}; expected capital letters, then digits"
-            elif rule.code in rules or rule.code in _MODULES or rule.code in RESERVED:
+            elif rule.code in rules or rule.code in RESERVED:
                 problem = f"rule code {rule.code} is already in use"
             else:
                 rules[rule.code] = rule
@@ -134,7 +107,7 @@ def known_rules() -> Rules:
                 f"package {plugin.package}: entry point {name} of {_GROUP}: {problem}; "
                 "update or uninstall the package"
             )
-    return Rules((*_ORDER, *rules), rules)
+    return rules
 
 
 def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, ...]:

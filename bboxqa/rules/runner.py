@@ -23,7 +23,7 @@ from bboxqa.model.table import place_in_words
 from bboxqa.rules import shapes
 from bboxqa.rules.base import MANY, Rows, Rule, rows_of
 from bboxqa.rules.document import Document, exporter, is_selected, kind_of
-from bboxqa.rules.registry import Rules, known_rules, selected_codes
+from bboxqa.rules.registry import RULES, Rules, known_rules, selected_codes
 
 # The number of files that a note names.
 _NAMED = 1
@@ -78,8 +78,8 @@ def codes_of(document: Document, settings: ValidateSettings) -> list[str]:
     return [
         code
         for code in chosen_codes(settings, document.name)
-        if rules.scopes[code] not in left_out
-        and (code in rules.more or is_selected(code, kind.rules, kind.left_out))
+        if rules[code].scope not in left_out
+        and (code not in RULES or is_selected(code, kind.rules, kind.left_out))
     ]
 
 
@@ -90,7 +90,7 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
     chosen = [chosen_codes(settings, document.name) for document in documents]
     rules = known_rules()
     for code in sorted({*chain(*chosen)}, key=[*rules].index):
-        if rules.scopes[code] == "files":
+        if rules[code].scope == "files":
             for document, found in rules[code].check(documents, settings):
                 place = places[id(document)]
                 if code in chosen[place]:
@@ -220,8 +220,8 @@ def validate_documents(
     if len(kept) > 1:
         for number, raw in enumerate(apply_together(kept, settings)):
             findings[number] += listed(kept[number], raw)
-            chosen, scopes = chosen_codes(settings, kept[number].name), known_rules().scopes
-            codes |= dict.fromkeys(code for code in chosen if scopes[code] == "files")
+            chosen, rules = chosen_codes(settings, kept[number].name), known_rules()
+            codes |= dict.fromkeys(code for code in chosen if rules[code].scope == "files")
     return FoundReport(
         files=tuple(files),
         findings=tuple(finding for part in findings for finding in sorted(part, key=order)),
