@@ -141,7 +141,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
         from bboxqa.report.agreement_summary import shown_figures
         from bboxqa.report.agreement_text import text_lines
         from bboxqa.report.chart import chart_image
-        from bboxqa.report.charts import intervals
+        from bboxqa.report.plots import intervals
 
         first, settings = self.thresholds[0], self.settings
         gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}

@@ -9,7 +9,7 @@ import msgspec
 from bboxqa.core.text import count, joined, names_in_words
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import MOST_REVIEWED, Line
-from bboxqa.report import charts
+from bboxqa.report import plots
 from bboxqa.report.agreement_summary import (
     facts,
     headline,
@@ -163,13 +163,13 @@ def causes_section(of: Documents) -> Section | None:
         gain = "F1" if of.part["alpha"] is None else "alpha"
         evidence = [
             Evidence(
-                [of.data("decomposition", "Kinds of disagreement")], charts.decomposition(kinds),
+                [of.data("decomposition", "Kinds of disagreement")], plots.decomposition(kinds),
                 f"Objects by how their annotators disagree, and what {gain} would gain if one kind "
                 "were settled. Gains overlap",
             ),
             Evidence(
                 [of.data("sensitivity", "Thresholds")],
-                charts.sensitivity(of.rows("sensitivity"), of.part["iou_threshold"]),
+                plots.sensitivity(of.rows("sensitivity"), of.part["iou_threshold"]),
                 "The same figures at other thresholds; the line marks the chosen one",
             ),
         ]  # fmt: skip
@@ -198,7 +198,7 @@ def annotators_section(of: Documents) -> Section | None:
     if len(order) > 2 and shared:
         caption = "F1 of each two annotators, matched alone: how far they drew the same objects"
         pairs = data_of("Pairs", of.part["pairs"])
-        evidence.append(Evidence([pairs], charts.pair_matrix(order, shared), caption))
+        evidence.append(Evidence([pairs], plots.pair_matrix(order, shared), caption))
     groups = max((row["group"] for row in of.rows("agreement_groups")), default=1)
     if groups > 1:
         said = f"The annotators form {groups} groups, which agree more within than with each other"
@@ -214,7 +214,7 @@ def annotators_section(of: Documents) -> Section | None:
     if moved:
         rows = [row for row in of.rows("offsets") if row["annotator"] in moved]
         caption = "How far the edges of boxes are from those of the others, with the 95 % interval"
-        evidence.append(Evidence(chart=charts.offsets(rows), caption=caption))
+        evidence.append(Evidence(chart=plots.offsets(rows), caption=caption))
     return Section("annotators", "Annotators", sentences, evidence)
 
 
@@ -228,7 +228,7 @@ def categories_section(of: Documents) -> Section | None:
     if shown := [row for row in categories if n_objects.get(row["category"], 0) >= _FEWEST]:
         caption = "How far annotators agree on each category"
         table = data_of("Categories", categories)
-        evidence.append(Evidence([table], charts.category_intervals(shown), caption))
+        evidence.append(Evidence([table], plots.category_intervals(shown), caption))
     if pairs := [row for row in of.rows("confusions") if row["n"] >= _FEWEST]:
         cells = of.rows("confusion_matrix")
         met: Counter[tuple[str, str]] = Counter()
@@ -238,7 +238,7 @@ def categories_section(of: Documents) -> Section | None:
         evidence.append(Evidence(
             [data_of("Confused pairs", pairs),
              Data("Confusions", ["category", "others", "n"], every)],
-            charts.confusion_matrix(cells, least=_FEWEST),
+            plots.confusion_matrix(cells, least=_FEWEST),
             "How often two annotators gave an object the same category, different ones, or one of "
             "them drew no box",
         ))  # fmt: skip

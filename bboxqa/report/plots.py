@@ -1,17 +1,22 @@
-"""The charts of a result on matplotlib axes, in the style of the pages."""
+"""The charts of a result as marks, and on matplotlib axes in the style of the pages."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import unknown_name
-from bboxqa.model.results import MeasuredAgreement
-from bboxqa.report import charts
-from bboxqa.report.agreement_summary import shown_figures, summary
+from bboxqa.core.text import count, unknown_name
+from bboxqa.model.diagnosis import NO_BOX
+from bboxqa.model.results import Figure, MeasuredAgreement
+from bboxqa.report.agreement_summary import CHANCE, shown_figures, summary
 from bboxqa.report.chart import (
     BACK,
+    DASHES,
     DIM,
     LARGE,
     LINE,
@@ -22,13 +27,316 @@ from bboxqa.report.chart import (
     TITLE,
     Chart,
     Dot,
+    Key,
     Layout,
+    Mark,
+    Path,
     Text,
     layout,
+    nothing,
+    readable_on,
+    rectangle,
 )
+from bboxqa.report.numbers import MINUS, figure_text, json_figure, number, part_of, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Record = Mapping[str, Any]
+Rows = Sequence[Record]
+
+_MOST_ROWS, _MOST_ANNOTATORS, _MOST_CATEGORIES = 30, 40, 20
+# Characters of a name beside a row and below a column.
+_LONGEST, _LONGEST_BELOW = 36, 20
+# Cells of larger matrices of pairs have no numbers.
+_MOST_WRITTEN = 16
+# The colour map cividis at 0, 0.1, … 1, which people with colour vision deficiencies can read.
+_CIVIDIS = (
+    "#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371",
+    "#c8b866", "#e5cf52", "#fee838",
+)  # fmt: skip
+_DASHED = (3.7, 1.6)
+_LINES = {"alpha": "alpha", "f1": "existence: F1", "class_alpha": "class: alpha"}
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A figure with its interval, and the lowest accepted value."""
+
+    name: str
+    figure: Record
+    text: str
+    lowest: float | None = None
+
+
+def intervals(
+    figures: Iterable[Figure], *, min_alpha: float | None = None, min_f1: float | None = None
+) -> Chart:
+    """Draw the figures of a threshold with their 95 % intervals."""
+    lowest = {"Existence": min_f1, "Alpha": min_alpha}
+    rows = []
+    for each in figures:
+        ends = None if isnan(sum(each.interval)) else each.interval
+        found = {"value": each.value if each.is_known else None, "interval": ends}
+        name = each.name.strip()
+        gate = lowest.get(name.partition(" ")[0])
+        rows.append(_Row(name, found, figure_text(found), gate))
+    return _of_rows("", rows, 30, most=1)
+
+
+def category_intervals(categories: Rows) -> Chart:
+    """Draw alpha of each category with its 95 % interval, at most 30 of them, the lowest first."""
+    is_f1 = all(row["alpha"] is None for row in categories)
+    figure, low, high = ("f1", "f1_low", "f1_high") if is_f1 else ("alpha", "low", "high")
+    title = "F1 of categories" if is_f1 else "Alpha of categories"
+    known = [row for row in categories if row[figure] is not None]
+    if not known:
+        return nothing(title)
+    known.sort(key=lambda row: (row[figure], -row["n_annotations"]))
+    rows = []
+    for row in known[:_MOST_ROWS]:
+        interval = None if row[low] is None else (row[low], row[high])
+        shown = {"value": row[figure], "interval": interval}
+        name = f"{short_name(row['category'])} ({row['n_annotations']:,})"
+        rows.append(_Row(name, shown, figure_text(shown)))
+    part = part_of(len(rows), len(known), "categories")
+    legend = (
+        f"{'' if is_f1 else 'against all others; '}in brackets: annotations",
+        part and f"{part}, lowest first",
+    )
+    return _of_rows(title, rows, 17.3, legend, most=1)
+
+
+def decomposition(rows: Rows) -> Chart:
+    """Draw the share of objects with each kind of disagreement, with its 95 % interval."""
+    title = "Objects by kind of disagreement"
+    if not rows or not any(row["n_objects"] for row in rows):
+        return nothing(title)
+    gain = "f1_gain" if all(row["alpha_gain"] is None for row in rows) else "alpha_gain"
+    found = []
+    for row in rows:
+        share = json_figure(row, "share_any")
+        ends = share["interval"] and [100 * each for each in share["interval"]]
+        figure = {"value": 100 * (share["value"] or 0), "interval": ends}
+        text = count(row["n_any"], "object")
+        if row[gain] is not None and abs(row[gain]) >= 0.0005:
+            change = f"{row[gain]:+,.3f}".replace("-", MINUS)
+            text += f"\n{'F1' if gain == 'f1_gain' else 'alpha'} {change} if settled"
+        found.append(_Row(row["kind"], figure, text))
+    return _of_rows(
+        title, found, 25, ["an object may have several kinds"], most=1,
+        x_label="per cent of objects",
+    )  # fmt: skip
+
+
+def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
+    """Draw the costs of the costliest images in alpha, or in F1 where alpha has no meaning."""
+    title = f"What images cost in {figure}"
+    worst = [row for row in images if row["cost"] is not None][:_MOST_ROWS]
+    if not worst:
+        return nothing(title)
+    rows = [
+        _Row(short_name(row["file_name"]), {"value": row["cost"], "interval": None},
+             number(row[figure.lower()]))
+        for row in worst
+    ]  # fmt: skip
+    shown = part_of(len(worst), n_images, "images")
+    legend = (
+        shown and f"{shown}, costliest first",
+        f"dot: rise of {figure} without the image",
+        f"number: {figure} of the image",
+    )
+    return _of_rows(title, rows, 16, legend)
+
+
+def _of_rows(
+    title: str,
+    rows: Sequence[_Row],
+    step: float,
+    legend: Sequence[str] = (),
+    *,
+    most: float = 0.0,
+    x_label: str = "",
+) -> Chart:
+    """Return dots with intervals for each row, the first at the top."""
+    every = [
+        each for row in rows
+        for each in (row.lowest, row.figure["value"], *(row.figure["interval"] or ()))
+        if each is not None
+    ]  # fmt: skip
+    low, high = min([0.0, *every]), max([most, *every])
+    margin = 0.05 * (high - low) or 0.05
+    x, y = (low - margin * (low < 0), high + margin), (len(rows) - 0.5, -0.5)
+    marks: list[Mark] = [Path([(0, y[0]), (0, y[1])], DIM)] if low < 0 else []
+    for place, row in enumerate(rows):
+        if row.lowest is not None:
+            ends = [(row.lowest, place - 0.4), (row.lowest, place + 0.4)]
+            marks.append(Path(ends, DIM, dashes=_DASHED))
+        value, interval = row.figure["value"], row.figure["interval"]
+        if interval is not None:
+            line = [(end, place) for end in interval]
+            marks.append(Path(line, SERIES[0], width=8, opacity=0.4))
+        if value is not None:
+            marks.append(Dot(value, place, SERIES[0]))
+    names = [
+        row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}" for row in rows
+    ]
+    return Chart(
+        title, marks, x, y, step * len(rows), legend=legend, rows=names, x_label=x_label,
+        beside=[row.text for row in rows], grid="x",
+    )  # fmt: skip
+
+
+def sensitivity(rows: Rows, chosen: float | None = None) -> Chart:
+    """Draw alpha, F1 and class alpha with their 95 % bands, and F1 by chance, by threshold."""
+    title = "Agreement by threshold"
+    lines = {
+        name: [(row["threshold"], row[name]) for row in rows if row[name] is not None]
+        for name in _LINES
+    }
+    by_chance = [(row["threshold"], row["f1_by_chance"]) for row in rows]
+    by_chance = [(x, y) for x, y in by_chance if y is not None and y > CHANCE]
+    if not any(lines.values()):
+        return nothing(title)
+    found: list[Path] = []
+    keys = []
+    for place, (name, label) in enumerate(_LINES.items()):
+        if lines[name]:
+            bands = [(row["threshold"], json_figure(row, name)["interval"]) for row in rows]
+            known = [(x, *ends) for x, ends in bands if ends is not None]
+            around = [(x, low) for x, low, _ in known] + [(x, high) for x, _, high in known[::-1]]
+            found += [Path(around, fill=SERIES[place], opacity=0.18)] if known else []
+            found.append(Path(lines[name], SERIES[place], width=2, dashes=DASHES[place]))
+            keys.append(Key(label, SERIES[place], DASHES[place]))
+    if by_chance:
+        found.append(Path(by_chance, DIM, width=1.5, dashes=(1, 1.65)))
+        keys.append(Key("F1 by chance", DIM, (1, 1.65)))
+    values = [y for line in found for _, y in line.points]
+    x = (rows[0]["threshold"] - 0.01, rows[-1]["threshold"] + 0.01)
+    y = (min([*values, 0.0]), max([*values, 1.0]))
+    legend = [] if chosen is None else [f"vertical line: the chosen threshold, {chosen:g}"]
+    found += [] if chosen is None else [Path([(chosen, y[0]), (chosen, y[1])], DIM)]
+    return Chart(
+        title, found, x, y, 180, frame="xy", grid="y", keys=keys, legend=legend,
+        x_label="least similarity of two annotations of one object",
+    )  # fmt: skip
+
+
+def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"] = "f1") -> Chart:
+    """Draw the agreement of each pair of annotators, with the number of their units."""
+    shared: Counter[str] = Counter()
+    for pair in pairs:
+        shared.update({pair["annotator_1"]: pair["n_units"], pair["annotator_2"]: pair["n_units"]})
+    kept = {*sorted(order, key=lambda name: -shared[name])[:_MOST_ANNOTATORS]}
+    names = [name for name in order if name in kept]
+    title = f"{'Alpha' if figure == 'alpha' else 'F1'} of pairs of annotators"
+    if len(names) < 2:
+        return nothing(title)
+    cells: _Cells = {}
+    for pair in pairs:
+        first, second = pair["annotator_1"], pair["annotator_2"]
+        if first in kept and second in kept and pair["n_units"]:
+            found = (pair[figure], f"{number(pair[figure])}\n{pair['n_units']:,}")
+            cells |= {(first, second): found, (second, first): found}
+    is_written = len(names) <= _MOST_WRITTEN
+    shown = part_of(len(names), len(order), "annotators")
+    legend = (
+        shown and f"{shown}, with most units",
+        "blank: nothing to compare" if len(cells) < len(names) * (len(names) - 1) else "",
+        "below the value: objects that either drew" if is_written else "darkest: 0, lightest: 1",
+    )
+    if not is_written:
+        cells = {place: (value, "") for place, (value, _) in cells.items()}
+    beside, below = (
+        {name: short_name(name, most) for name in names} for most in (_LONGEST, _LONGEST_BELOW)
+    )
+    return _matrix(title, legend, beside, below, cells)
+
+
+def confusion_matrix(rows: Rows, annotator: str | None = None, *, least: int = 1) -> Chart:
+    """Draw the confusion matrix of annotators with the others, in percent of rows."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        if annotator is None or row["annotator"] == annotator:
+            counts[row["category"], row["others"]] += row["n"]
+    title = "Confusion of categories"
+    if not counts:
+        return nothing(title)
+    every = sorted({name for row in rows for name in (row["category"], row["others"])} - {NO_BOX})
+    confused: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for (name, other), n in counts.items():
+        used[name] += n
+        if name != other and NO_BOX not in (name, other):
+            confused.update({name: n, other: n})
+    most = sorted(every, key=lambda name: (-confused[name], -used[name]))[:_MOST_CATEGORIES]
+    names = sorted(name for name in most if used[name] >= least)
+    own = [*names, NO_BOX]
+    cells: _Cells = {}
+    for (name, other), n in counts.items():
+        if n and name in own and other in own:
+            share = n / used[name]
+            cells[name, other] = (share, "<1" if share < 0.01 else f"{100 * share:.0f}")
+    who = "one annotator" if annotator is None else short_name(annotator)
+    shown = part_of(len(names), len(every), "categories")
+    legend = (
+        shown and f"{shown}, confused most",
+        f"row: category by {who}; in brackets: pairs",
+        "column: category by another, % of the row",
+    )
+    label = {name: name.strip("()") if name == NO_BOX else name for name in own}
+    beside = {name: f"{short_name(label[name], 28)} ({used[name]:,})" for name in own}
+    below = {name: short_name(label[name], _LONGEST_BELOW) for name in own}
+    return _matrix(title, legend, beside, below, cells)
+
+
+_Cells = dict[tuple[str, str], tuple[float | None, str]]
+"""Value and text of cells, by the names of row and column."""
+
+
+def _matrix(
+    title: str,
+    legend: Sequence[str],
+    rows: Mapping[str, str],
+    columns: Mapping[str, str],
+    cells: _Cells,
+) -> Chart:
+    """Return square cells, dark for 0 and light for 1, with texts as large as they fit."""
+    most = max(len(rows), len(columns))
+    longest = max([3, *(len(line) for _, text in cells.values() for line in text.split("\n"))])
+    # Letters of 7 points have to fit.
+    least = max(0.36, 0.065 * longest) if any(text for _, text in cells.values()) else 0.19
+    side = 72 * min(max(2.8 / most, least), 0.8)
+    letter = min(max(0.9 * side / (0.62 * longest), 7), 10)
+    row_of, column_of = ({name: place for place, name in enumerate(of)} for of in (rows, columns))
+    marks: list[Mark] = []
+    for (row, column), (value, text) in cells.items():
+        x, y, color = column_of[column], row_of[row], DIM
+        if value is not None:
+            fill = _CIVIDIS[round(10 * min(max(value, 0.0), 1.0))]
+            corners = rectangle((x - 0.5, y - 0.5), (x + 0.5, y + 0.5))
+            marks.append(Path(corners, BACK, fill, 0.8))
+            color = readable_on(fill)
+        if text:
+            marks.append(Text(x, y, text, letter, "middle", color))
+    return Chart(
+        title, marks, (-0.5, len(columns) - 0.5), (len(rows) - 0.5, -0.5), side * len(rows),
+        side * len(columns), legend, [*rows.values()], columns=[*columns.values()], frame="",
+    )  # fmt: skip
+
+
+def offsets(rows: Rows) -> Chart:
+    """Draw how far from those of the others the edges of boxes are, with their 95 % intervals."""
+    title = "Offsets of edges in pixels"
+    known = [row for row in rows if row["offset_px"] is not None]
+    if not known:
+        return nothing(title)
+    figures = [json_figure(row, "offset_px") for row in known[:_MOST_ROWS]]
+    found = [
+        _Row(f"{short_name(row['annotator'])}: {row['edge']}", figure, figure_text(figure))
+        for row, figure in zip(known, figures, strict=False)
+    ]
+    return _of_rows(title, found, 17.3, [part_of(len(found), len(known), "edges")])
+
 
 _STYLE: dict[str, Any] = {
     "axes.edgecolor": DIM, "axes.labelcolor": TEXT, "axes.titlecolor": TEXT,
@@ -180,16 +488,16 @@ class Plots:
         settings, measure = self._result.settings, self._result.thresholds[0].measure
         figures = shown_figures(self._threshold, measure, self._result.n_annotators)
         gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
-        return draw_chart(charts.intervals(figures, **gates), ax)
+        return draw_chart(intervals(figures, **gates), ax)
 
     def category_intervals(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha of each category, or F1 where none has an alpha; the 30 lowest, in order."""
-        return draw_chart(charts.category_intervals(self._threshold["categories"]), ax)
+        return draw_chart(category_intervals(self._threshold["categories"]), ax)
 
     def sensitivity(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha, F1 and class alpha by threshold, with 95 % bands and the chosen threshold."""
         chosen = self._threshold["iou_threshold"]
-        return draw_chart(charts.sensitivity(self._rows("sensitivity"), chosen), ax)
+        return draw_chart(sensitivity(self._rows("sensitivity"), chosen), ax)
 
     def pair_matrix(
         self, ax: "Axes | None" = None, *, figure: Literal["f1", "alpha"] = "f1"
@@ -202,7 +510,7 @@ class Plots:
         if figure not in ("f1", "alpha"):
             raise ConfigError(f"figure {unknown_name(figure, ('f1', 'alpha'))}")
         order = [row["annotator"] for row in self._rows("agreement_matrix")]
-        return draw_chart(charts.pair_matrix(order, self._threshold["pairs"], figure), ax)
+        return draw_chart(pair_matrix(order, self._threshold["pairs"], figure), ax)
 
     def confusion_matrix(self, annotator: str | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw the confusion matrix of one annotator, or of all, with the others.
@@ -212,7 +520,7 @@ class Plots:
         """
         if annotator is not None:
             self._check(annotator)
-        return draw_chart(charts.confusion_matrix(self._rows("confusion_matrix"), annotator), ax)
+        return draw_chart(confusion_matrix(self._rows("confusion_matrix"), annotator), ax)
 
     def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
         """Draw how far the edges of the boxes of an annotator are from those of the others.
@@ -226,17 +534,17 @@ class Plots:
             other = next(each for each in ("rotated_offsets", "joint_annotators") if each in tables)
             raise ConfigError(f"only upright boxes have edges; the table {other} has offsets")
         own = [row for row in self._rows("offsets") if row["annotator"] == annotator]
-        return draw_chart(charts.offsets(own), ax)
+        return draw_chart(offsets(own), ax)
 
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval."""
-        return draw_chart(charts.decomposition(self._rows("decomposition")), ax)
+        return draw_chart(decomposition(self._rows("decomposition")), ax)
 
     def image_costs(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the rise of alpha, or of F1 without alpha, without each of the 30 worst images."""
         worst = self._result.diagnose().worst_images
         figure = "F1" if self._threshold["alpha"] is None else "alpha"
-        return draw_chart(charts.image_costs(worst["images"], worst["n_images"], figure), ax)
+        return draw_chart(image_costs(worst["images"], worst["n_images"], figure), ax)
 
     @cached_property
     def _threshold(self) -> dict[str, Any]:

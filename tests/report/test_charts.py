@@ -23,17 +23,18 @@ from bboxqa.report.chart import (
     layout,
     text_width,
 )
-from bboxqa.report.charts import (
+from bboxqa.report.plots import (
+    Plots,
     category_intervals,
     confusion_matrix,
     decomposition,
+    draw_chart,
     image_costs,
     intervals,
     offsets,
     pair_matrix,
     sensitivity,
 )
-from bboxqa.report.plots import Plots, draw_chart
 
 HOSTILE = ["<script>alert(1)</script>", "$x^2$ & $", "قطة", "😀", "two\nlines", "日本", "a" * 300]
 NAMES = [
