@@ -14,8 +14,10 @@ from bboxqa.report.agreement_summary import (
     CHANCE,
     Values,
     facts,
+    figures_at,
     headline,
     is_by_chance,
+    reference_figures,
     shown_figures,
     summary,
 )
@@ -87,8 +89,15 @@ def text_lines(
     to `add`.
     """
     first = result.thresholds[0]
-    shown = summary(result)
-    records = shown["thresholds"]
+    # Categories are only looked at where agreement is good, and then made.
+    records = [
+        {
+            **figures_at(part),
+            **({"reference": reference_figures(part.reference)} if part.reference else {}),
+            "categories": (row for of in (part,) for row in of.categories.records()),
+        }
+        for part in result.thresholds
+    ]
     _, *verdict = headline(records, msgspec.to_builtins(result.settings))
     counts = f"{count(result.n_images, 'image')}, {count(result.n_annotations, 'annotation')}"
     if not result.n_images:
@@ -108,10 +117,8 @@ def text_lines(
         # All annotators, then each, the lowest F1 first.
         order = np.append(0, 1 + np.argsort(first.repeats["f1"][1:], kind="stable"))
         title = f"Annotators with themselves, in images annotated again, at {first.threshold_label}"
-        columns = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
-        tables += table_excerpt(
-            first.repeats, order, title, "repeats", 1 + _ROWS, columns, out=_OUT
-        )
+        shown = ("annotator", "n_images", "f1", "class_share", "mean_iou", "alpha")
+        tables += table_excerpt(first.repeats, order, title, "repeats", 1 + _ROWS, shown, out=_OUT)
     if first.reference is not None:
         tables += reference_lines(first.reference, first.threshold_label, offsets=details)
     if quiet:
@@ -133,7 +140,7 @@ def text_lines(
     lines = [*above, *told, *figures, *tables, *last]
     yield from lines
     if details:
-        yield from _details(result, shown, story, costly, _MOST_LINES - len(lines))
+        yield from _details(result, story, costly, _MOST_LINES - len(lines))
 
 
 def people(names: Sequence[str], attribution: str) -> str:
@@ -233,12 +240,12 @@ def _next_steps(
 
 
 def _details(
-    result: MeasuredAgreement, shown: Values, story: Story | None, costly: Table, room: int
+    result: MeasuredAgreement, story: Story | None, costly: Table, room: int
 ) -> Iterator[str]:
     """Yield settings, notes and the first rows of tables, as many as there is room for."""
     part = result.thresholds[0]
     notes = (f"Note: {note}" for note in result.notes[len(result.headlines) :])
-    lines = ["", *facts(shown), *notes]
+    lines = ["", *facts(summary(result)), *notes]
     yield from lines
     room -= len(lines) + 1
     tables = {"categories": part.categories, "pairs": part.pairs, "images": costly}
