@@ -349,21 +349,22 @@ class ColumnsBuilder:
         # Values of one type can be dict keys; mixed types cannot, as 1 equals True.
         types = set(map(type, values)) if rest else records.types(first)
         types = types - {msgspec.UnsetType, type(None)}
-        if types <= {str} or types <= {int}:
-            codes = {value: self._number(value) for value in dict.fromkeys(values)}
-            found: Any = np.fromiter(map(codes.__getitem__, values), np.int32, len(records))
-            self._texts[key].update(value for value in codes if isinstance(value, str))
+        are_plain, known = types <= {str} or types <= {int}, self._names
+        distinct = list(dict.fromkeys(values)) if are_plain else values
+        found: Any = [
+            -1
+            if value is None or value == "" or value is MISSING
+            else known.setdefault(annotator_name(value), len(known))
+            for value in distinct
+        ]
+        self._texts[key].update(value for value in distinct if isinstance(value, str))
+        if are_plain:
+            codes = dict(zip(distinct, found, strict=True))
+            found = np.fromiter(map(codes.__getitem__, values), np.int32, len(records))
         else:
-            found = list(map(self._number, values))
-            self._texts[key].update(value for value in values if isinstance(value, str))
             composed = (value for value in values if isinstance(value, list | dict))
             self.composed_names.update(map(annotator_name, composed))
         self._grow(f"annotator.{key}", np.array(found, np.int32))
-
-    def _number(self, value: object) -> int:
-        if value is None or value == "" or value is MISSING:
-            return -1
-        return self._names.setdefault(annotator_name(value), len(self._names))
 
     def _add_others(self, records: Window) -> None:
         """Add values that only rules examine."""

@@ -231,14 +231,14 @@ _Decode = Callable[[bytes], Sequence[Any] | TypedWindow | None]
 
 
 class Scanner:
-    """Reads a document in one pass: in windows where it is plain JSON, else value by value.
+    """Reads the content of a file in one pass: plain JSON in windows, the rest value by value.
 
-    The fields of `reading` are filled, except for the annotations, which `annotations` collects; of
-    a repeated list, the last one counts.
+    `annotations` collects the annotations; of a repeated list, the last one counts.
     """
 
-    def __init__(self, reading: RawDocument, settings: ReadSettings) -> None:
-        self._out, self._text, self._settings = reading, reading.text, settings
+    def __init__(self, text: bytes, name: str, settings: ReadSettings = WHOLE) -> None:
+        self._out, self._settings = _decoded(text, name), settings
+        self._text = self._out.text
         self.annotations = ColumnsBuilder(settings)
         self._decoders: dict[str, _Decode] = {}
         if not settings.whole:
@@ -253,10 +253,11 @@ class Scanner:
         self._strict = json.JSONDecoder(**hooks)
         self._loose = json.JSONDecoder(strict=False, **hooks)
 
-    def read(self, start: int) -> None:
-        """Read the whole document."""
+    @gc_paused()
+    def read(self) -> RawDocument:
+        """Return the whole document, even if it is broken."""
         out, text = self._out, self._text
-        start = self._blank(start)
+        start = self._blank(len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0)
         try:
             if text[start : start + 1] == b"{":
                 place = self._read_top(start + 1)
@@ -279,6 +280,8 @@ class Scanner:
                 out.trailing = place
         except StopReadingError:
             out.stopped = True
+        out.annotations = self.annotations.done()
+        return out
 
     def _blank(self, place: int) -> int:
         match = _BLANK.match(self._text, place)
@@ -447,8 +450,8 @@ class Scanner:
 _FIRST = b' \t\r\n{["-0123456789ntf'
 
 
-def read_bytes(text: bytes, name: str, settings: ReadSettings = WHOLE) -> RawDocument:
-    """Return the document in the content of a file, even if it is broken."""
+def _decoded(text: bytes, name: str) -> RawDocument:
+    """Return the document with the content of a file in UTF-8, before it is read."""
     reading = RawDocument(name, text, len(text))
     mark, encoding = next((each for each in MARKS if text.startswith(each[0])), (b"", ""))
     # JSON begins with an ASCII character, so zero bytes show the width of characters.
@@ -462,8 +465,4 @@ def read_bytes(text: bytes, name: str, settings: ReadSettings = WHOLE) -> RawDoc
         reading.encoding = encoding.upper()
     if encoding and mark != BYTE_ORDER_MARK:
         reading.text = text[len(mark) :].decode(encoding, "replace").encode()
-    scanner = Scanner(reading, settings)
-    with gc_paused():
-        scanner.read(len(mark) if mark == BYTE_ORDER_MARK else 0)
-    reading.annotations = scanner.annotations.done()
     return reading

@@ -21,7 +21,7 @@ from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.opening import SENT_LISTS, refuse_results
 from bboxqa.formats.records import UNNAMED, AnnotationFile, id_number, whole_number
 from bboxqa.formats.registry import document_of
-from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.scanner import Scanner
 from bboxqa.formats.source import no_such_file
 from bboxqa.formats.writing.outlines import ROUNDED, Record, area_of
 from bboxqa.model.annotations import Choices, completed
@@ -412,7 +412,7 @@ class _Original:
         document = self._document
         if self.edits:
             text, _ = edited(document, [("", each) for each in self.edits])
-            document = read_bytes(bytes(text), document.name)
+            document = Scanner(bytes(text), document.name).read()
         first = {"categories": len(document.categories), "annotations": len(document.annotations)}
         adds = [
             ("", Edit(pointer_to(key, first[key] + place), "add", record))

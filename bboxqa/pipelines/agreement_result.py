@@ -59,12 +59,12 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
 
     def tell(self) -> Story:
         """Return sentences on who, what and where lowers agreement at the first threshold."""
-        from bboxqa.pipelines.diagnosis.story import diagnosed_units, story_parts
+        from bboxqa.pipelines.diagnosis.story import diagnosed_units, story_of, story_parts
 
         of = diagnosed_units(self.part, self, progress=self.progress)
         if self.progress is not None:
             self.progress("diagnosing", 0, 1)
-        return Story(**story_parts(of, self))
+        return Story(**story_parts(of, self, story_of(of)))
 
     @cached_property
     def story(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from bboxqa.formats.images import by_ends
 from bboxqa.formats.opening import refuse_results
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of, formats_of
-from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.scanner import Scanner
 from bboxqa.formats.source import SourcePath, no_such_file
 from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
@@ -98,7 +98,7 @@ def validate(
     if not isinstance(source, Mapping):
         more = (checked, images, ground_truth, max_findings, progress)
         return validate_with(as_paths(source), *more, choices=given())
-    reading = read_bytes(document_bytes(source), "document")
+    reading = Scanner(document_bytes(source), "document").read()
     document = _document(images, _read_truth(ground_truth), progress, (), reading)
     return Report(**asdict(validate_documents([document], checked, max_findings)))
 

@@ -18,7 +18,7 @@ from bboxqa.core.json_values import json_line, pointer_parts
 from bboxqa.core.text import count
 from bboxqa.formats.document import BLANKS, BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.positions import Locator, Span
-from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.scanner import Scanner
 from bboxqa.formats.source import read_whole
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity, identity
 from bboxqa.model.settings import ValidateSettings
@@ -80,7 +80,7 @@ def fix(
         changes += _in_source(made, removed)
         if not made:
             break
-        read = read_bytes(text, document.name)
+        read = Scanner(text, document.name).read()
         if len(read.broken) > len(document.reading.broken):
             problem = "the fixes contradict each other; nothing was written"
             raise BboxqaError(f"{document.name}: {problem}")

@@ -14,13 +14,13 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.core.machine import gc_paused
 from bboxqa.formats import positions, scanner
 from bboxqa.formats.positions import JsonPlaces, Locator, spots
-from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.scanner import Scanner
 from bboxqa.model.findings import Spot
 from bboxqa.rules.fixes import key_before
 
 
 def read(text):
-    return read_bytes(text if isinstance(text, bytes) else text.encode(), "a.json")
+    return Scanner(text if isinstance(text, bytes) else text.encode(), "a.json").read()
 
 
 @pytest.mark.parametrize(
@@ -258,5 +258,5 @@ def test_a_read_text_is_released_without_a_search_for_cycles():
     text = b'{"info": {"a": 1}, "annotations": [{"id": 1}]}' + b" " * 1000
     held = sys.getrefcount(text)
     with gc_paused():
-        read_bytes(text, "a.json")
+        Scanner(text, "a.json").read()
         assert sys.getrefcount(text) == held

@@ -15,7 +15,7 @@ from support.validation import codes, document_of, report_of
 import bboxqa.rules
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.json_values import pointer_parts, pointer_to
-from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.scanner import Scanner
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import ABSENT, Rule
@@ -130,7 +130,7 @@ def test_fixing_twice_changes_nothing_more(code):
 
 
 def changed(text, *edits):
-    new, _ = edited(read_bytes(text, "a"), [("X000", edit) for edit in edits])
+    new, _ = edited(Scanner(text, "a").read(), [("X000", edit) for edit in edits])
     return new
 
 

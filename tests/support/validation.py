@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.records import WHOLE
 from bboxqa.formats.registry import format_of
-from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.scanner import Scanner
 from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import ABSENT, Files
@@ -56,7 +56,7 @@ def document_of(content, name="export.json", disk=None):
         # Of other formats than COCO, findings stand in the file itself.
         if (found := format_of(path)) is not COCO:
             return Document(found.document(path, WHOLE), disk)
-    return Document(read_bytes(content, name), disk)
+    return Document(Scanner(content, name).read(), disk)
 
 
 def report_of(*contents, disk=None, limit=0, **settings):

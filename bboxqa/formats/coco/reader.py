@@ -36,7 +36,7 @@ from bboxqa.formats.records import (
     is_id,
     whole_number,
 )
-from bboxqa.formats.scanner import BETWEEN_RECORDS, begins_with_results, read_bytes
+from bboxqa.formats.scanner import BETWEEN_RECORDS, Scanner, begins_with_results
 from bboxqa.formats.source import SourcePath, members_with, only_file, read_whole, size_and_digest
 from bboxqa.model.annotations import Source
 
@@ -61,7 +61,8 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
     all of these are listed.
     """
-    document, source = _opened(path, options)
+    document = read_document(_regular(path), options)
+    source = _source_of(document, path, options)
     if begins_with_results(document.text):
         return _results_file(document, path, options, source)
     _check_lists(document, path, ("images", "categories") if options.tables else LISTS)
@@ -91,13 +92,16 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     return replace(file, sample=sample.done())
 
 
-def _opened(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
-    """Return a document and its file; refuse a pipe, and what is not JSON in UTF-8."""
-    # A pipe can be read only once.
+def _regular(path: Path) -> Path:
+    """Return a path; refuse a pipe, which can be read only once."""
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = f"{path}: is a pipe or a device; expected a file"
         raise DatasetError([problem], "Write it to a file first.")
-    document = read_document(path, options)
+    return path
+
+
+def _source_of(document: RawDocument, path: Path, options: ReadSettings) -> Source:
+    """Return the file of a document; refuse what is not JSON in UTF-8."""
     if not document.size:
         raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
     if document.broken or document.trailing is not None:
@@ -109,10 +113,10 @@ def _opened(path: Path, options: ReadSettings) -> tuple[RawDocument, Source]:
         problem = f"{path}: is {document.encoding}; expected UTF-8"
         raise DatasetError([problem], files=[path])
     if document.is_packed:
-        return document, Source(str(path), *size_and_digest(path, digest=options.digest))
+        return Source(str(path), *size_and_digest(path, digest=options.digest))
     # Of the text that was read: the file may change in the meantime.
     digest = blake2b(document.text).hexdigest() if options.digest else None
-    return document, Source(str(path), len(document.text), digest)
+    return Source(str(path), len(document.text), digest)
 
 
 def _loaded(text: bytes) -> Any:
@@ -216,7 +220,7 @@ def read_document(path: Path, settings: ReadSettings = WHOLE) -> RawDocument:
         text, name = read_whole(path, "a COCO JSON file"), str(path)
     else:
         text, name = packed.read(), packed.shown
-    document = read_bytes(text, name, settings)
+    document = Scanner(text, name, settings).read()
     document.is_packed = packed is not None
     return document
 
@@ -274,8 +278,8 @@ def _name_asked(
 
 def read_results(path: Path, options: ReadSettings) -> AnnotationFile:
     """Return the results in a file; raises DatasetError if it is no list of them."""
-    document, source = _opened(path, options)
-    return _results_file(document, path, options, source)
+    document = read_document(_regular(path), options)
+    return _results_file(document, path, options, _source_of(document, path, options))
 
 
 def _results_file(
@@ -292,7 +296,7 @@ def _results_file(
         raise DatasetError([f"{path}: expected a list of COCO results"], files=[path])
     lacks_boxes = np.isin(document.annotations.kind["bbox"], (Kind.MISSING, Kind.NULL)).any()
     if lacks_boxes and not options.outlines:
-        document = read_bytes(document.text, document.name, replace(options, outlines=True))
+        document = Scanner(document.text, document.name, replace(options, outlines=True)).read()
     columns = _with_boxes_of_masks(document.annotations)
     document.annotations = columns
     problems = []

@@ -56,7 +56,24 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
         sources.notes = without_files(sources.notes)
     refuse_repeated_files(sources.files)
     try:
-        files, tables, of_results = _read_all(sources, reading), list[AnnotationFile](), list[str]()
+        check_free_memory(sources.files)
+        options = replace(
+            reading.settings(),
+            digest=reading.digest or len(sources.files) > 1,
+            tables=any(is_results_list(each, reading.choices) for each in sources.files),
+        )
+        errors, files = list[DatasetError](), list[AnnotationFile]()
+        for file, name in zip(sources.files, sources.names, strict=True):
+            try:
+                found = format_of(file, reading.choices).read(file, options)
+            except DatasetError as error:
+                errors.append(error)
+                continue
+            of = replace(found.source, annotator=name) if sources.is_named else found.source
+            files.append(replace(found, source=of, path=file, person=name))
+        if errors:
+            raise errors[0] if len(sources.files) == 1 else _all_of(errors)
+        tables, of_results = list[AnnotationFile](), list[str]()
         if reading.predictions is not None or any(each.records == "results" for each in files):
             files, tables, of_results = _with_results(files, sources, reading)
         if len(files) > 1 or reading.join != "path":
@@ -119,33 +136,13 @@ def _renamed(file: AnnotationFile, hide: Callable[[Any], Any]) -> AnnotationFile
     return replace(file, source=source, own_ids=places)
 
 
-def _read_all(sources: Sources, reading: Reading) -> list[AnnotationFile]:
-    """Read all files, or raise the problems of all of them."""
-    files, choices = sources.files, reading.choices
-    check_free_memory(files)
-    options = replace(
-        reading.settings(),
-        digest=reading.digest or len(files) > 1,
-        tables=any(is_results_list(each, choices) for each in files),
+def _all_of(errors: Sequence[DatasetError]) -> DatasetError:
+    """Return one error with the problems of several files."""
+    return DatasetError(
+        [problem for error in errors for problem in error.problems],
+        "\n".join(dict.fromkeys(error.advice for error in errors if error.advice)),
+        files=[origin for error in errors for origin in error.files],
     )
-    errors, read = list[DatasetError](), []
-    for file, name in zip(files, sources.names, strict=True):
-        try:
-            found = format_of(file, choices).read(file, options)
-        except DatasetError as error:
-            errors.append(error)
-            continue
-        source = replace(found.source, annotator=name) if sources.is_named else found.source
-        read.append(replace(found, source=source, path=file, person=name))
-    if len(errors) == len(files) == 1:
-        raise errors[0]
-    if errors:
-        raise DatasetError(
-            [problem for error in errors for problem in error.problems],
-            "\n".join(dict.fromkeys(error.advice for error in errors if error.advice)),
-            files=[origin for error in errors for origin in error.files],
-        )
-    return read
 
 
 def _with_results(

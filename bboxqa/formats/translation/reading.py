@@ -21,7 +21,7 @@ from bboxqa.formats.measured import measured
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import LISTS, AnnotationFile, Category, ReadSettings, image_type
-from bboxqa.formats.scanner import read_bytes
+from bboxqa.formats.scanner import Scanner
 from bboxqa.formats.source import members_of, size_and_digest
 from bboxqa.formats.translation.collector import (
     Boxes,
@@ -224,7 +224,7 @@ def read_document(translate: Translate, path: Path, settings: ReadSettings) -> R
             raise
         # Its syntax errors, without its content, which is not that of COCO.
         (member,) = members_of(path)
-        read = read_bytes(member.read(), str(path))
+        read = Scanner(member.read(), str(path)).read()
         return RawDocument(
             read.name, read.text, read.size, {}, encoding=read.encoding * bool(read.broken),
             not_utf8=read.not_utf8, stopped=True,

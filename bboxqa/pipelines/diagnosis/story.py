@@ -11,10 +11,17 @@ from bboxqa import diagnostics
 from bboxqa.core.arrays import Progress, component_of_each, distinct, distinct_rows, sum_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, joined, names_in_words, one_line
-from bboxqa.diagnostics.agreement_groups import independent
+from bboxqa.diagnostics.agreement_groups import copies, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
-from bboxqa.diagnostics.object_cells import by_annotators, drawn_edges, medians, pairs_of_units
+from bboxqa.diagnostics.object_cells import (
+    by_annotators,
+    drawn_edges,
+    medians,
+    object_cells,
+    pairs_of_units,
+)
+from bboxqa.diagnostics.rates import lost_coincidences
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line
 from bboxqa.model.results import MeasuredAgreement
@@ -60,7 +67,7 @@ _FOLLOWS = {
 _BY_CHANCE = 0.5
 
 
-def story_of(of: Diagnosed) -> list[Line]:
+def story_of(of: Diagnosed) -> tuple[Line, ...]:
     """Return at most nine sentences, each on a figure or a count.
 
     What the data cannot show is first. Findings are sorted by the share of objects that they
@@ -68,14 +75,18 @@ def story_of(of: Diagnosed) -> list[Line]:
     """
     existence, reference = of.part.existence, of.part.reference
     if not len(of.matched.data.annotations) and reference is None:
-        return [Line(TEMPLATES["nothing"])]
+        return (Line(TEMPLATES["nothing"]),)
     is_low = existence.alpha_interval[0] <= 0 and existence.f1 < _BY_CHANCE
     found = [*disagreements.idle_annotators(of)]
     if reference is None and is_low:
         # Nobody and nothing stands out where boxes agree no more than by chance.
         n_drew = len(distinct(of.matched.data.annotations.annotator))
         chance = [Line(TEMPLATES["by chance"])] * (n_drew > 1)
-        return [*(each.line for each in found), *chance]
+        return (*(each.line for each in found), *chance)
+    # What others share, each made from those before it.
+    for shared in (object_cells, copies, kinds_of_objects):
+        shared(of.matched)
+    of.table("decomposition")
     # It takes enough draws and images to name somebody.
     n_images = int((of.matched.data.assigned.sum(1) >= 2).sum())
     n_images = n_images if reference is None else reference.n_images
@@ -88,6 +99,8 @@ def story_of(of: Diagnosed) -> list[Line]:
         if reference is not None:
             worst = [*disagreements.reference_worst(reference)]
         elif judged:
+            lost_coincidences(of.matched)
+            of.table("annotators")
             worst = [*disagreements.worst_annotator(of, apart)]
         joints = disagreements.joint_findings(of) if "joints" in of.available else ()
         found += [*_of_people(of, apart), *joints]
@@ -112,7 +125,7 @@ def story_of(of: Diagnosed) -> list[Line]:
     if len(lines) > _MOST:
         more = f"{count(len(lines) - _MOST + 1, 'more finding')}: see {_MORE}"
         lines = [*lines[: _MOST - 1], Line(more, see=_MORE)]
-    return lines
+    return tuple(lines)
 
 
 def _limits(of: Diagnosed, n_images: int, *, is_told: bool) -> Iterator[Line]:
@@ -262,7 +275,7 @@ def diagnosed(
         by_chance={each.iou_threshold: each.existence.chance for each in result.thresholds},
         progress=progress,
     )
-    parts = story_parts(of, result)
+    parts = story_parts(of, result, story_of(of))
     if found.text:
         parts["lines"] = (*parts["lines"], Line(found.text))
     return Diagnosis(
@@ -294,12 +307,14 @@ def diagnosed_units(
     return Diagnosed(part, matched, diagnostics.names(matched.data, matched.compared))
 
 
-def story_parts(of: Diagnosed, result: MeasuredAgreement) -> dict[str, Any]:
-    """Return the fields of a story, with advice.
+def story_parts(
+    of: Diagnosed, result: MeasuredAgreement, lines: tuple[Line, ...]
+) -> dict[str, Any]:
+    """Return the fields of a story of these lines, with advice.
 
     It is on what decides the verdict, and on the kind of disagreement that costs most.
     """
-    lines, table = tuple(story_of(of)), of.table("decomposition")
+    table = of.table("decomposition")
     gain = np.fmax(np.nan_to_num(table["alpha_gain"]), np.nan_to_num(table["f1_gain"]))
     order = np.argsort(-gain, kind="stable")
     costly = [str(kind) for kind in table["kind"][order] if kind in ADVICE]
