@@ -163,13 +163,9 @@ def convert(
     shares = None if parts is None else Parts(tuple(parts.items()), seed, group_by)
     target = Target(Path(out), to, lossy, force, as_predictions, shares, image_suffix)
     settings = AgreeSettings(
-        annotator_key=annotator_key,
-        attribution=attribution,
-        join=join,
-        category_map=dict(category_map or {}),
-        asked=asked,
-        filter=pattern,
-    )
+        annotator_key=annotator_key, attribution=attribution, join=join,
+        category_map=dict(category_map or {}), asked=asked, filter=pattern,
+    )  # fmt: skip
     key = None if pseudonyms is None else Path(pseudonyms)
     # Refuse what is in memory.
     as_paths(source)
