@@ -89,11 +89,11 @@ _SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
      "ELAN's own file", "In ELAN: File, Export As, Tab-delimited Text; give that file."),
     ("CVAT", _XML, rb"(?=<).*<annotations\b[^>]*>.*?<(?:version|meta|image|track)\b",
      "XML of CVAT", _MEASURED),
-    ("LabelMe XML", _XML, rb".*<annotation\b.*<sourceAnnotation\b",
+    ("LabelMe XML", _XML, rb".*<annotation\b.*<(?:sourceAnnotation|nrows)\b",
      "XML of LabelMe's web tool", _DATUMARO.format("label_me")),
     (
         "VOC", _XML, (rb"(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?"
-        rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?!.*<sourceAnnotation\b)"
+        rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?!.*<(?:sourceAnnotation|nrows)\b)"
         rb"(?=.*<(?:filename|object|size|folder|path|segmented)\b|\s*(?:</annotation>\s*)?\Z)"),
         "XML of Pascal VOC", _MEASURED,
     ),

@@ -46,6 +46,7 @@ FILES = [
     ("a.zip", "", "is empty"),
     ("a.txt", "\n", "is empty"),
     ("a.xml", "<annotation><sourceAnnotation>", "is XML of LabelMe's web tool; expected COCO JSON"),
+    ("a.xml", "<annotation><imagesize><nrows>", "is XML of LabelMe's web tool; expected COCO JSON"),
     ("a.xml", "<x/>", "is XML of neither CVAT nor Pascal VOC; expected COCO JSON"),
     ("a.zip", b"PK\x03\x04....", "is a zip archive that cannot be read: "),
     ("a.zip", b"PK\5\6" + bytes(18), "has no files"),

@@ -289,10 +289,11 @@ def test_jobs_in_groups_of_images_are_taken_only_if_people_are_named(tmp_path, p
 
 def test_splits_of_one_person_are_refused(tmp_path):
     coco(tmp_path / "train/ann.json", FIRST)
-    coco(tmp_path / "val/ann.json", SECOND)
-    with pytest.raises(NothingToCompareError, match="nobody is named") as error:
-        read_dataset(tmp_path)
-    assert len(lines(error)) == 2
+    for images, why in ((FIRST[3:], "splits of one data set"), (SECOND, "2 groups that share no")):
+        coco(tmp_path / "val/ann.json", images, 1)
+        with pytest.raises(NothingToCompareError, match=f"nobody is named .*{why}") as error:
+            read_dataset(tmp_path)
+        assert len(lines(error)) == 2
     assert len(read_dataset(tmp_path, Reading(min_annotators=1)).image_names) == 8
 
 

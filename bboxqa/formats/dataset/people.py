@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import IntArray, component_of_each
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
+from bboxqa.core.file_names import is_split
 from bboxqa.core.text import clean, count, first_few, one_line, typed_paths
 from bboxqa.formats.dataset.names import join_advice
 from bboxqa.formats.document import apart_advice, apart_note
@@ -229,12 +230,12 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
     groups = _groups(files)
     # Images without a name are refused later.
     are_named = all(image.file_name for file in files for image in file.images)
-    if not is_chosen and is_checked and len(groups) > 1 and are_named:
+    are_splits = len({file.person for file in files}) > 1 and all(is_split(f.person) for f in files)
+    if not is_chosen and is_checked and (len(groups) > 1 or are_splits) and are_named:
         shown = first_few(groups, _SHOWN, lambda each: f"({first_few(each, _SHOWN, one_line)})")
-        problem = (
-            f"{listed_files(files)}: nobody is named in the files, and as people they fall into "
-            f"{len(groups):,} groups that share no image: {shown}"
-        )
+        why = f"as people they fall into {len(groups):,} groups that share no image: {shown}"
+        why = why if len(groups) > 1 else "they are named as splits of one data set"
+        problem = f"{listed_files(files)}: nobody is named in the files, and {why}"
         joining = join_advice([file.image_names for file in files])
         advice = [f"Images are joined by file_name: {joining}"] if joining else []
         raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
