@@ -33,7 +33,8 @@ def alpha(rows):
 
 def test_gains_are_those_of_data_that_are_settled():
     rows = example()
-    queue = review_of(matched(dataset(rows)))
+    images, fields = review_of(matched(dataset(rows)))
+    queue = fields["review"]
     settled = {
         "not drawn by annotator 0002": [*rows, (0, 2, 1, _BOX[1])],
         "category 0000 by annotator 0000 and annotator 0001, category 0001 by annotator 0002": [
@@ -44,14 +45,14 @@ def test_gains_are_those_of_data_that_are_settled():
         ],
         "drawn by annotator 0000 only": [row for row in rows if row[3] != _BOX[4]],
     }
-    gain = dict(zip(queue.objects["reason"], queue.objects["alpha_gain"], strict=True))
+    gain = dict(zip(queue["reason"], queue["alpha_gain"], strict=True))
     assert gain.keys() == settled.keys()
     for reason, after in settled.items():
         assert gain[reason] == pytest.approx(alpha(after) - alpha(rows), abs=1e-12)
-    assert (np.diff(queue.objects["alpha_gain"]) <= 1e-12).all()
-    reasons = queue.objects["reason"][:3].tolist()
-    people = ", ".join(queue.objects["annotators"][:3]).split(", ")
-    assert queue.images.records() == [
+    assert (np.diff(queue["alpha_gain"]) <= 1e-12).all()
+    reasons = queue["reason"][:3].tolist()
+    people = ", ".join(queue["annotators"][:3]).split(", ")
+    assert images.records() == [
         {
             "image": "image 0000",
             "alpha_gain": pytest.approx(sum(gain.values())),
@@ -66,7 +67,7 @@ def test_every_way_to_disagree_is_told_in_the_queue_and_on_the_page():
     # Of object 2, annotator 2 draws nothing, and 3 another category.
     rows = [(0, who, n % 2, _BOX[n]) for n in range(5) for who in range(4) if (n, who) != (2, 2)]
     rows[rows.index((0, 3, 0, _BOX[2]))] = (0, 3, 1, _BOX[2])
-    (row,) = review_of(matched(dataset(rows))).objects.records()
+    (row,) = review_of(matched(dataset(rows)))[1]["review"].records()
     assert row["reason"] == (
         "not drawn by annotator 0002; category 0000 by annotator 0000 and annotator 0001, "
         "category 0001 by annotator 0003"

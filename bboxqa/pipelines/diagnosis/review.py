@@ -139,21 +139,10 @@ def _joined_names(names: list[str]) -> str:
     return joined(names)
 
 
-class Review(NamedTuple):
-    """Objects to review first."""
+def review_of(matched: MatchedUnits) -> tuple[Table, dict[str, Any]]:
+    """Return the images of the objects whose repair would raise agreement most, and the objects.
 
-    objects: Table
-    """A row for each object."""
-    images: Table
-    """The images with such objects, by the total gain of their objects."""
-    document: dict[str, Any]
-    """The annotations of the objects as a COCO document."""
-    items: tuple[ReviewItem, ...]
-    """Who should look at which of the objects again."""
-
-
-def review_of(matched: MatchedUnits) -> Review:
-    """Return the objects whose repair would raise agreement most, and their images.
+    These are the fields of a diagnosis: as a table, a COCO document, and for who should look again.
 
     The gain is the rise of pooled alpha if the object alone were settled as most annotators drew it
     (see `settled`), or of F1 where no object would raise alpha. Of objects with parts, it is that
@@ -218,8 +207,11 @@ def review_of(matched: MatchedUnits) -> Review:
     document = review_document(
         data, rows, [words[n].reason for n in whose], gain[order][whose], of_image
     )
-    items = _items(data, words, gain[order], rows)
-    return Review(Table(of_objects), Table(of_images), document, items)
+    return Table(of_images), {
+        "review": Table(of_objects),
+        "review_document": document,
+        "to_review": _items(data, words, gain[order], rows),
+    }
 
 
 def _gains(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, str]:

@@ -268,7 +268,7 @@ def diagnosed(
         if progress is not None:
             progress("diagnosing", done, len(of.available))
         of.table(name)
-    queue = review_of(of.matched)
+    review_images, queue = review_of(of.matched)
     found = sensitivity(
         images,
         result.settings,
@@ -280,18 +280,16 @@ def diagnosed(
         parts["lines"] = (*parts["lines"], Line(found.text))
     return Diagnosis(
         **parts,
+        **queue,
         tables={
             **of.tables,
             "sensitivity": found.table,
             "suggested_threshold": found.suggested,
             **({} if of.part.repeats is None else {REPEATS: of.part.repeats}),
-            "review_images": queue.images,
+            "review_images": review_images,
         },
-        review=queue.objects,
-        review_document=queue.document,
         worst_images=worst_images(of.part, of.matched, result.n_worst),
         suggestion=found.text,
-        to_review=queue.items,
     )
 
 
