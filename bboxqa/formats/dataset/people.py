@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -230,7 +229,7 @@ def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading
     groups = _groups(files)
     # Images without a name are refused later.
     are_named = all(image.file_name for file in files for image in file.images)
-    are_splits = len({file.person for file in files}) > 1 and all(is_split(f.person) for f in files)
+    are_splits = sum(map(is_split, {file.person for file in files})) > 1
     if not is_chosen and is_checked and (len(groups) > 1 or are_splits) and are_named:
         shown = first_few(groups, _SHOWN, lambda each: f"({first_few(each, _SHOWN, one_line)})")
         why = f"as people they fall into {len(groups):,} groups that share no image: {shown}"
@@ -319,54 +318,28 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
 
 
 def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:
-    """Refuse two people of one folder if one drew only what the other drew in the same images."""
-    drawn = [(file, _drawn_in(file)) for file in files]
-    for (first, of), (second, others) in combinations(drawn, 2):
-        both = sorted(of.keys() & others.keys())
-        rows, same = ([row for name in both for *_, row in each[name]] for each in (of, others))
-        are_whole = len(rows) == len(first.columns.id), len(same) == len(second.columns.id)
-        # A table of a person does not list the images in which nothing was drawn.
-        all_listed = first.lists_images and second.lists_images
-        if (
-            first.person != second.person
-            and rows
-            and (any(are_whole) if all_listed else all(are_whole))
-            and all(_boxes(of[name]) == _boxes(others[name]) for name in both)
-            and _outlines(first, rows, choices) == _outlines(second, same, choices)
-        ):
-            names = f"{one_line(first.source.name)} and {one_line(second.source.name)}"
-            problem = f"{names}: have the same annotations in the images of both: one file twice, "
-            problem += "a part of the other, or one person copied the other, it is unknown who"
+    """Refuse two people of one folder whose annotations are equal."""
+    seen: dict[str, AnnotationFile] = {}
+    for file in files:
+        images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
+        labels = np.array([*(clean(each.name) for each in file.categories), ""])
+        box = (np.round(file.columns.bbox, 2) + 0.0).tolist()
+        of_boxes = images[file.image_rows].tolist(), labels[file.category_rows].tolist(), box
+        drawn = sorted(zip(*of_boxes, strict=True))
+        other = seen.setdefault(repr(drawn), file) if drawn else file
+        if other.person != file.person and _outlines(other, choices) == _outlines(file, choices):
+            first, second = (one_line(each.source.name) for each in (other, file))
+            problem = f"{first} and {second}: have the same annotations: one file twice, or one "
+            problem += "person copied the other, it is unknown who"
             advice = f"Name one of them only, or both if these are two people.\n{_lines(files)}"
             raise NothingToCompareError([problem], advice)
 
 
-_Drawn = list[tuple[str, list[float], int]]
-
-
-def _drawn_in(file: AnnotationFile) -> dict[str, _Drawn]:
-    """Return the annotations of each image: their category, box and row, sorted."""
-    images = [image.file_name or str(image.id) for image in file.images]
-    labels = [*(clean(each.name) for each in file.categories), ""]
-    boxes = (np.round(file.columns.bbox, 2) + 0.0).tolist()
-    found: dict[str, _Drawn] = {name: [] for name in images}
-    of_rows = zip(file.image_rows.tolist(), file.category_rows.tolist(), boxes, strict=True)
-    for row, (image, category, box) in enumerate(of_rows):
-        if image >= 0:
-            found[images[image]].append((labels[category], box, row))
-    return {name: sorted(each) for name, each in found.items()}
-
-
-def _boxes(drawn: _Drawn) -> list[tuple[str, list[float]]]:
-    return [each[:2] for each in drawn]
-
-
-def _outlines(file: AnnotationFile, rows: list[int], choices: Choices) -> list[bytes]:
-    """Return the outlines and key points of annotations, which may tell equal boxes apart."""
+def _outlines(file: AnnotationFile, choices: Choices) -> list[bytes]:
+    """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
     settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
-    columns = format_of(file.path, choices).read(file.path, settings).columns.take(np.array(rows))
-    outlines = None if columns.segmentation is None else columns.segmentation.packed()
-    points = None if columns.keypoints is None else columns.keypoints.packed()
+    columns = format_of(file.path, choices).read(file.path, settings).columns
+    outlines, points = columns.segmentation, columns.keypoints
     found = [] if outlines is None else [outlines.xy.tobytes(), outlines.counts.tobytes()]
     return [*found, b"" if points is None else points.xy.tobytes()]
 
