@@ -307,7 +307,7 @@ def _in_tracks(document: Document, _settings: ValidateSettings, *, is_category: 
     columns, images = document.annotations, document.images
     rows = np.flatnonzero(columns.track >= 0)
     is_single = document.reading.origin is None or document.name.lower().endswith((".json", ".xml"))
-    if not is_single or (is_category and "tracks" in document.reading.spans):
+    if not (is_single and len(rows)) or (is_category and "tracks" in document.reading.spans):
         return
     # A track is of one annotator and video. The video of an image is that of its id, or the folder
     # of its frames.
