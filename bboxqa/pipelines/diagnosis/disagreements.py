@@ -61,8 +61,6 @@ _STRANGE, _STRANGE_MISSES = 0.2, 0.5
 # Standard errors that extras must differ by from those that the misses of others explain.
 _FAR = 3.0
 _two_digits = "{:.2f}".format
-# The end of a sentence on what differs between two annotators.
-_UNKNOWN = ", unknown who is right"
 # So many tests make it unlikely that what all miss seems to depend on something by chance.
 _TESTS_OF_ALL = 50
 # The share of missed objects that one of three or more drew alone from which on that is told.
@@ -109,11 +107,9 @@ def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
     n_drawn, told = np.bincount(annotations.annotator, minlength=len(of.names)), []
     for place in np.flatnonzero((n_drawn == 0) & (n_there > 0)).tolist():
         weight = float(n_there[place]) / len(annotations)
-        values, who = {"images": count(int(asked[:, place].sum()), "image")}, (of.names[place],)
-        values |= {"others": "the others", "unknown": ""}
-        if len(of.names) == 2:
-            unknown = _UNKNOWN if of.part.reference is None else ""
-            values |= {"others": of.names[1 - place], "unknown": unknown}
+        n_images, who = count(int(asked[:, place].sum()), "image"), (of.names[place],)
+        others = of.names[1 - place] if len(of.names) == 2 else "the others"
+        values = {"images": n_images, "others": others, "unknown": of.unknown}
         told.append(Finding("idle", who, 0, weight, values, Kind.MISSED, table="annotators"))
     yield from largest(told)
 
@@ -174,11 +170,10 @@ def _of_some(
     if categories:
         own = own[np.isin(values.pop(CATEGORY)[cells.object[own]], categories)]
     failed = wrong[own]
-    if np.count_nonzero(failed) < LEAST_SHARE * len(own):
-        return " of none", {}
     # Two others who often contradict each other may both be wrong where they agree.
     n_split = np.count_nonzero((number[own] == 1) & (number_of[own] == 2))
-    if rate == "class_share" and n_split >= max(_SPLIT * len(own), failed.sum() / 2):
+    is_unsure = rate == "class_share" and n_split >= max(_SPLIT * len(own), failed.sum() / 2)
+    if is_unsure or np.count_nonzero(failed) < LEAST_SHARE * len(own):
         return " of none", {}
     values = {name: value[cells.object[own]] for name, value in values.items()}
     drawn, n_images = matched.data.annotations, len(matched.data.image_names)
@@ -320,12 +315,11 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     column = "f1_gain" if isnan(of.part.alpha) else "alpha_gain"
     gain, share = bounds(table, column), bounds(table, "share_any")
     drawn = shape_word(of.matched.compared)
-    unknown = _UNKNOWN if len(of.names) == 2 and of.part.reference is None else ""
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
             about = _who_repeats(of) if kind == Kind.TWICE else drawn
-            what = f"{KIND_WORDS[kind].format(about)}{_missed_most(of, kind)}{unknown}"
+            what = f"{KIND_WORDS[kind].format(about)}{_missed_most(of, kind)}{of.unknown}"
             values = {"share": in_percent(share.value[place]), "what": what}
             settled = of.instead("without that", gain.value[place])
             if not settled:
@@ -380,7 +374,6 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
     significant = np.where(gain.low > 0, gain.value, 0)
     order = np.lexsort([-table["n"][frequent], -significant[frequent]])
     n_objects = max(int(of.table("decomposition")["n_objects"].sum()), 1)
-    unknown = _UNKNOWN if len(of.names) == 2 else ""
     for place in frequent[order][:_MOST_PAIRS].tolist():
         n, both = int(table["n"][place]), (table["first"][place], table["second"][place])
         shown = dict(zip(both, names_in_words(both), strict=True))
@@ -394,7 +387,7 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
             merged = of.instead("as one category", gain.value[place])
         if len(who) != 1:
             values = {"first": shown[both[0]], "second": shown[both[1]], "n": n}
-            values["above_all"] = above_all(who) or unknown
+            values["above_all"] = above_all(who) or of.unknown
             size, weight = share.value[place], n / n_objects
             yield Finding("confusion", (*who,), size, weight, values, gain=merged)
             continue

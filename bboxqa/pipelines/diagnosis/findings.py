@@ -383,6 +383,12 @@ class Diagnosed(msgspec.Struct, frozen=True, eq=False):
         return self.matched.data.annotator_names
 
     @property
+    def unknown(self) -> str:
+        """The end of a sentence on what differs between two annotators without a reference."""
+        is_open = len(self.names) == 2 and self.part.reference is None
+        return ", unknown who is right" if is_open else ""
+
+    @property
     def share(self) -> FloatArray:
         """About the share of all objects that each annotator was asked about, (A,)."""
         n = self.table("annotators")["n_images"]
