@@ -173,7 +173,6 @@ def agree_files(
         other = reference
         if reference not in data.annotator_names and Path(reference).exists():
             other = read_other(Path(reference), data, settings, reading)
-            data = replace(data, notes=(*data.notes, *other.notes))
     return agree_with(data, settings, reference=other, progress=reading.progress)
 
 

@@ -98,7 +98,10 @@ def audit_files(
             labels = replace(team, sources=labels.sources[:-1])
     if not isinstance(predictions, Dataset | None):
         predictions = reference.read_other(predictions, labels, settings, one)
+    if predictions is not None:
+        predictions = reference.named_alike(labels, predictions, settings.category_map)
         labels = replace(labels, notes=(*predictions.notes, *labels.notes))
+        predictions = _with_empty_images(predictions, labels)
     _check_one(labels)
     sources, n_predictions = labels.sources, None
     if predictions is None:
@@ -189,6 +192,19 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Annotations]:
     basis = f"the votes of {count(len(data.annotator_names), 'annotator')}"
     by_object = drawn.take(np.argsort(of, kind="stable"))
     return replace(data, annotations=annotations, repeats=None), basis, by_object
+
+
+def _with_empty_images(model: Dataset, labels: Dataset) -> Dataset:
+    """Return predictions with the images without any, if they are said to be asked about."""
+    of, own = model.image_names, {*labels.image_names}
+    # Where YOLO found nothing, it writes no file.
+    if model.reading.missing_txt != "asked" or own.isdisjoint(of):
+        return model
+    more = sorted(own.difference(of))
+    add = (0, len(more)), (0, 0)
+    assigned = np.pad(model.assigned, add, constant_values=True)
+    size = np.pad(model.image_size, add)
+    return replace(model, image_names=(*of, *more), image_size=size, assigned=assigned)
 
 
 def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset]:

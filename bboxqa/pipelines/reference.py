@@ -73,8 +73,10 @@ def compared(data: Dataset, reference: str | Dataset, settings: AgreeSettings) -
     sources: tuple[Source, ...] = ()
     notes: list[str] = []
     if isinstance(reference, Dataset):
-        name, reference = file_names(reference, "data set"), with_points(reference, settings)
-        team, own, sources = data, as_one(reference, name), reference.sources
+        name, sources = file_names(reference, "data set"), reference.sources
+        reference = named_alike(data, with_points(reference, settings), settings.category_map)
+        team, own = data, as_one(reference, name)
+        notes += reference.notes
         remark = variant_remark(dict.fromkeys((*_used_categories(team), *_used_categories(own))))
         headlines = (remark,) if remark else ()
     else:
@@ -353,7 +355,7 @@ def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
 
 
 def read_other(source: Data, team: Dataset, settings: AgreeSettings, reading: Reading) -> Dataset:
-    """Return a data set to compare annotators with, whose notes are on how it was named."""
+    """Return a data set to compare annotators with."""
     # These settings apply to the files of the annotators only.
     own = replace(
         settings,
@@ -374,28 +376,24 @@ def read_other(source: Data, team: Dataset, settings: AgreeSettings, reading: Re
     )
     found = read_for(source, own, unnamed)
     names = tuple(settings.category_map.get(name) or name for name in found.category_names)
-    return _named_alike(team, replace(found, category_names=names), settings.category_map)
+    return replace(found, category_names=names)
 
 
-def _named_alike(team: Dataset, other: Dataset, renamed: Mapping[str, str]) -> Dataset:
-    """Return a data set with the names of images and classes that YOLO leaves to the annotators."""
+def named_alike(team: Dataset, other: Dataset, renamed: Mapping[str, str]) -> Dataset:
+    """Return a data set with the names of images and classes that YOLO leaves to the annotators.
+
+    Its notes are on these names alone.
+    """
     own, images, classes, notes = team.image_names, other.image_names, other.category_names, []
     of = {join_name(name, "stem"): name for name in own}
     if {*own}.isdisjoint(images) and len(of) == len(own) and not of.keys().isdisjoint(images):
         images = tuple(of.get(name, name) for name in images)
         notes.append("images joined by name without folder and suffix, which YOLO lacks")
-    # Where YOLO found nothing, it writes no file.
-    is_asked = other.reading.missing_txt == "asked"
-    lacking = sorted({*own}.difference(images)) if is_asked else []
-    more, path = ((0, len(lacking)), (0, 0)), Path(team.sources[0].name if team.sources else "-")
+    path = Path(team.sources[0].name if team.sources else "-")
     is_yolo = path.exists() and format_of(path, team.reading).name == "yolo"
     of_class = class_names(path) if is_yolo else {}
-    if of_class and all(each.startswith("class ") for each in classes):
+    if of_class and classes and all(each.startswith("class ") for each in classes):
         classes = tuple(renamed.get(e := of_class.get(each, each)) or e for each in classes)
         beside = f"if not, put data.yaml into {file_names(other, 'the other folder')}"
         notes.append(f"classes named as those of {file_names(team, 'the data')}; {beside}")
-    return replace(
-        other, image_names=(*images, *lacking), image_size=np.pad(other.image_size, more),
-        assigned=np.pad(other.assigned, more, constant_values=True), category_names=classes,
-        notes=tuple(notes),
-    )  # fmt: skip
+    return replace(other, image_names=images, category_names=classes, notes=tuple(notes))

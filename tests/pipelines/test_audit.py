@@ -335,6 +335,11 @@ def test_yolo_as_it_predicts(tmp_path):
         ("spurious", "val/b.jpg", "car", ""), ("spurious", "val/b.jpg", "bus", ""),
         ("class", "val/a.jpg", "car", "bus"), ("spurious", "val/a.jpg", "bus", ""),
     ]  # fmt: skip
+    write(tmp_path / "other.json", document([(0, 0, RIGHT, {"score": 0.5})]))
+    found = run(
+        "audit", "data", "--predictions", "other.json", "--missing-txt", "asked", cwd=tmp_path
+    )
+    assert "other.json: no image in common" in found.stderr
     coco = write(tmp_path / "labels.json", document([(0, 0, RIGHT)]))
     content = json.loads(coco.read_text())
     content["images"][0]["file_name"] = "a.jpg"

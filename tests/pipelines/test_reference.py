@@ -271,6 +271,9 @@ def test_labels_of_yolo_take_what_they_lack_from_the_annotators(tmp_path):
     done = run("agree", "team.json", "--reference", "gold", "--details", cwd=tmp_path)
     assert "images joined by name without folder and suffix, which YOLO lacks" in done.stdout
     assert " 1 of its 1 image, 1 object" in done.stdout
+    # That is said of labels of the annotators, and asks a reference about no more images.
+    done = run("agree", "team.json", "--reference", "gold", "--missing-txt", "asked", cwd=tmp_path)
+    assert " 1 of its 1 image, 1 object" in done.stdout
 
 
 def in_sessions(rows, n_images=2):
