@@ -148,8 +148,6 @@ def ring_states(document: Document) -> ByteArray:
 def overlapping_rings(document: Document) -> tuple[IndexArray, FloatArray, FloatArray]:
     """Return the annotations whose sound rings share area, the area covered, and that shared."""
     rings, none = document.annotations.rings, np.zeros(0)
-    if not document.has_rings.any():
-        return none.astype(np.int64), none, none
     several = document.has_rings & (np.bincount(rings.row, minlength=len(document.annotations)) > 1)
     several[rings.row[document.once(ring_states) != SOUND]] = False
     which = usable(rings, np.flatnonzero(several[rings.row]))
