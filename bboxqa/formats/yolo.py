@@ -256,11 +256,14 @@ class _LabelRecords:
             into.defect(code, problem, self._named.where(line))
 
     def add_files(self, files: Sequence[LabelFile]) -> None:
-        """Add the labels of files: together if all of them are plain, else file by file."""
-        if not self._add_plain(files):
-            for each in files:
-                if not self._add_plain([each]):
-                    self._add_file(*each)
+        """Add the labels of files: together if all of them are plain, else half by half."""
+        if self._add_plain(files):
+            return
+        if half := len(files) // 2:
+            self.add_files(files[:half])
+            self.add_files(files[half:])
+        elif files:
+            self._add_file(*files[0])
 
     def _add_plain(self, files: Sequence[LabelFile]) -> bool:
         """Add the labels of files if all are boxes of named classes; return whether they are."""
