@@ -323,7 +323,7 @@ _SHARED = {
         rare=True, is_flag=True),
     "reference": Option("--reference NAME|FILE", READ,
         "Compare each annotator with an expert: one of the annotators, who then has no part in "
-        "alpha, or a COCO file with the right annotations of some or all images."),
+        "alpha, or a file or folder with the right annotations of some or all images."),
     "predictions": Option("--predictions FILE", READ,
         "COCO results of a model, which counts as one more annotator: named after this file, and "
         "asked about all images. Ids of images and categories are those of the annotated files.",

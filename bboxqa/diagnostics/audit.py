@@ -336,7 +336,8 @@ def geometric_suspects(data: Dataset) -> Table:
     worst = _worst([*doubts, _twice(of, labels, ~of.iscrowd, REPEATED)])
     number = np.bincount(of.image, minlength=len(data.image_names))
     empty = np.flatnonzero(number == 0)
-    share, whole = len(empty) / len(number), np.pad(data.image_size[empty], ((0, 0), (2, 0)))
+    share = len(empty) / max(len(number), 1)
+    whole = np.pad(data.image_size[empty], ((0, 0), (2, 0)))
     lacking = Doubt(MISSING, np.full(len(empty), 1 - 2 * share), EMPTY, one=1 - share)
     unlabelled = _places(of, 0 * empty, lacking, {"label": -1, "image": empty, "bbox": whole})
     # Images whose labels, two or more, are exactly those of the image before.

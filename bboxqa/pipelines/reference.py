@@ -146,7 +146,7 @@ def apart(data: Dataset, name: str) -> tuple[Dataset, Dataset]:
     if name not in data.annotator_names:
         raise ConfigError(
             f"the reference is {name!r}, which is neither an annotator nor a file; expected one of "
-            f"the annotators ({in_quotes(data.annotator_names)}), or a COCO file"
+            f"the annotators ({in_quotes(data.annotator_names)}), or a file or folder"
         )
     place, of, repeats = data.annotator_names.index(name), data.annotations, data.repeats
     own = of.take(np.flatnonzero(of.annotator == place))

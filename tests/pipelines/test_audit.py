@@ -278,6 +278,8 @@ def test_geometry_alone(tmp_path):
     } | {"place": by_reason["all 2 labels are as in the image before"]["image"]}  # fmt: skip
     copied = by_reason["all 2 labels are as in the image before"]
     assert (copied["image"], copied["width"], copied["score"]) == ("32.png", 79, 0.666667)
+    nothing = write(tmp_path / "empty.json", document([]) | {"images": []})
+    assert len(bboxqa.audit(nothing).suspects) == 0
 
 
 @pytest.mark.parametrize(
