@@ -89,7 +89,7 @@ def bootstrap_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
 
 def labels_bboxqa(said: Any, n_values: int) -> Callable[[], float]:  # noqa: ARG001
     """Coding of labels by bboxqa."""
-    from bboxqa.model.labels import code, column_of
+    from bboxqa.model.ratings import code, column_of
 
     names = [f"category {value}" for value in said.ravel().tolist()]
     return lambda: float(len(code(column_of(names, "value")).codes))

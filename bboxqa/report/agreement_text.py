@@ -89,12 +89,11 @@ def text_lines(
     to `add`.
     """
     first = result.thresholds[0]
-    # Categories are only looked at where agreement is good, and then made.
     records = [
         {
             **figures_at(part),
             **({"reference": reference_figures(part.reference)} if part.reference else {}),
-            "categories": (row for of in (part,) for row in of.categories.records()),
+            "categories": _rows_of(part.categories),
         }
         for part in result.thresholds
     ]
@@ -141,6 +140,11 @@ def text_lines(
     yield from lines
     if details:
         yield from _details(result, story, costly, _MOST_LINES - len(lines))
+
+
+def _rows_of(table: Table) -> Iterator[Values]:
+    """Yield rows, which are made when they are looked at, as categories of good agreement are."""
+    yield from table.records()
 
 
 def people(names: Sequence[str], attribution: str) -> str:
