@@ -230,11 +230,21 @@ def _problems(
     name: str, columns: Columns, wrong: Mapping[str, BoolArray], records: str
 ) -> Iterator[str]:
     """Yield problems with annotations of a file, and with the names of their annotators."""
+    listed = []
     for key, is_wrong in wrong.items():
-        if len(rows := np.flatnonzero(is_wrong & ~wrong[""] if key else is_wrong)):
-            place = f"segment {rows[0] + 1}" if columns.are_segments else f"{records}[{rows[0]}]"
-            said = f"{key or 'the record'} is missing or cannot be used; expected {_EXPECTED[key]}"
-            yield f"{name}: {place}{more_rows(rows)}: {said}"
+        rows = np.flatnonzero(is_wrong & ~wrong[""] if key else is_wrong)
+        is_there = columns.kind.get(key, columns.record)[rows] != Kind.MISSING
+        for part, is_what in ((rows[is_there], "cannot be used"), (rows[~is_there], "is missing")):
+            if not len(part):
+                continue
+            row = int(part[0])
+            own = f" (id {columns.text_ids.get(row, columns.id[row])})"
+            has_id = columns.valid["id"][row] and records == "annotations"
+            place = f"segment {row + 1}" if columns.are_segments else f"{records}[{row}]"
+            label = f"{place}{own * bool(has_id)}{more_rows(part)}"
+            said = f"{key or 'the record'} {is_what}; expected {_EXPECTED[key]}"
+            listed.append((row, f"{name}: {label}: {said}"))
+    yield from (problem for _, problem in sorted(listed))
     for texts in columns.annotator_texts.values():
         yield from (f"{name}: annotators {problem}" for problem in alike(sorted(texts)))
 

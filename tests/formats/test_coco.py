@@ -196,7 +196,8 @@ def test_a_list_that_is_there_twice_is_refused(key, records, is_first, tmp_path)
     twice = f"{{{other}, {text[1:]}" if is_first else f"{text[:-1]}, {other}}}"
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, twice)
-    assert f"{key}: expected each once, as a list" in str(caught.value)
+    said = f"{key} is in the file twice, and only the last one would count; expected it once"
+    assert said in str(caught.value)
 
 
 def in_two_records(*drawn):
@@ -248,7 +249,7 @@ def test_key_points_beside_boxes_are_counted_and_left_out(tmp_path):
     with_points = read_dataset(path, Reading(keypoints=True))
     assert sorted(with_points.annotations.id.tolist()) == [1, 2, 7, 8]
     (problem,) = problems(tmp_path, document(alone, categories=joints))
-    assert "annotations[0] and 1 more: bbox is missing" in problem
+    assert "annotations[0] (id 7) and 1 more: bbox is missing" in problem
 
 
 @pytest.mark.parametrize("n_links", [1, 2])
@@ -300,15 +301,17 @@ def test_truncated_at_every_place(tmp_path):
 
 
 TEXT = json.dumps(two_annotators())
-NO_LISTS = ["images, annotations, categories: expected each once, as a list"]
+MISSING = [f"{key} is missing; expected a list" for key in ("images", "annotations", "categories")]
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        *(("[]", NO_LISTS), ("7", NO_LISTS), ("null", NO_LISTS), ({"info": {}}, NO_LISTS)),
+        ("[]", ["the top level is a list; expected an object"]),
+        ("7", ["the top level is 7; expected an object"]),
+        ("null", ["the top level is null; expected an object"]), ({"info": {}}, MISSING),
         (two_annotators() | {"images": {}, "annotations": None},
-         ["images, annotations: expected each once, as a list"]),
+         ["images is a dict; expected a list", "annotations is a NoneType; expected a list"]),
         (b"\xff\xfe" + TEXT.encode("utf-16-le"), ["is UTF-16; expected UTF-8"]),
         (b"\xfe\xff" + TEXT.encode("utf-16-be"), ["is UTF-16; expected UTF-8"]),
         (TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
@@ -328,9 +331,9 @@ def test_problems_of_files(content, expected, tmp_path):
     assert all(one.startswith(begin) for one, begin in zip(found, expected, strict=True)), found
 
 
-BOX = "annotations[0]: bbox is missing or cannot be used; expected 4 finite numbers: x, y"
+BOX = "annotations[0] (id 1): bbox cannot be used; expected 4 finite numbers: x, y, width, height"
 UNUSABLE = "[0] has a value that cannot be used"
-ID = "id is missing or cannot be used; expected a whole number, or text"
+ID = "expected a whole number, or text"
 WRONG = {
     ("annotations", "image_id"): [(77, "annotation 1: image_id is 77; expected the id of an")],
     ("annotations", "category_id"): [(77, "annotation 1: category_id is 77; expected the id of")],
@@ -340,14 +343,14 @@ WRONG = {
         ([5, 5, -1, 5], "annotation 1: bbox is [5.0, 5.0, -1.0, 5.0]; expected sides of 0 or more"),
         ([5, 5, 5, -0.5], "annotation 1: bbox is [5.0, 5.0, 5.0, -0.5]; expected sides of 0 or"),
         ([5, 5, 2e9, 5], "annotation 1: bbox is [5.0, 5.0, 2000000000.0, 5.0]; expected sides of"),
-        (..., "bbox is missing or cannot be used; expected "),
+        (..., "bbox is missing; expected "),
     ],
     ("annotations", "id"): [
-        *((value, ID) for value in ("", " ", 7.5, None, True, [7], {})),
-        (2**70, ID),
-        (..., ID),
+        *((value, f"id cannot be used; {ID}") for value in ("", " ", 7.5, None, True, [7], {})),
+        (2**70, f"id cannot be used; {ID}"),
+        (..., f"id is missing; {ID}"),
     ],
-    ("annotations", "iscrowd"): [(value, "iscrowd is missing or cannot") for value in (5, "no")],
+    ("annotations", "iscrowd"): [(value, "iscrowd cannot be used") for value in (5, "no")],
     ("images", "file_name"): [(7, UNUSABLE)],
     ("images", "width"): [
         ("9", UNUSABLE), ("\ud800", UNUSABLE), (-1, "image 1: size is -1 × "),
@@ -389,7 +392,7 @@ def test_duplicate_ids_and_records_that_are_no_objects(key, tmp_path):
 def test_outlines_that_are_not_sound(outline, tmp_path):
     content = document([*pair(segmentation=outline)[:1], annotation(2, rater="bob")])
     (problem,) = problems(tmp_path, content)
-    assert re.match(r"annotations?(\[0\]| 1): (segmentation is missing|a polygon)", problem)
+    assert re.match(r"annotations?(\[0\] \(id 1\)| 1): (segmentation cannot be|a polygon)", problem)
     assert len(read_dataset(tmp_path / "export.json", Reading(outlines=False)).annotations) == 2
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
@@ -104,14 +105,16 @@ def _source_of(document: RawDocument, path: Path, options: ReadSettings) -> Sour
     """Return the file of a document; refuse what is not JSON in UTF-8."""
     if not document.size:
         raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
-    if document.broken or document.trailing is not None:
-        offset, why = [*document.broken, (document.trailing, "extra data")][0]
-        raise DatasetError([f"{path}: not JSON at byte {offset:,}: {why}"], files=[path])
+    broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
+    if document.trailing is not None:
+        broken.append(f"not JSON at byte {document.trailing:,}: extra data")
     if document.not_utf8 is not None:
-        raise DatasetError([f"{path}: byte {document.not_utf8:,} is not UTF-8"], files=[path])
-    if document.encoding and document.text[:3] != BYTE_ORDER_MARK:
-        problem = f"{path}: is {document.encoding}; expected UTF-8"
-        raise DatasetError([problem], files=[path])
+        broken.append(f"byte {document.not_utf8:,} is not UTF-8")
+    elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:
+        broken.append(f"is {document.encoding}; expected UTF-8")
+    if broken:
+        problems = [f"{path}: {each}" for each in broken]
+        raise DatasetError(problems, files=[path] * len(problems))
     if document.is_packed:
         return Source(str(path), *size_and_digest(path, digest=options.digest))
     # Of the text that was read: the file may change in the meantime.
@@ -132,20 +135,25 @@ def _loaded(text: bytes) -> Any:
 
 def _check_lists(document: RawDocument, path: Path, needed: Sequence[str]) -> None:
     """Refuse a document that is not an object with COCO's lists, each of them once."""
-    top, repeated = document.top, {key for pointer, key in document.repeated if not pointer}
-    wrong = (
-        [
-            key
-            for key in LISTS
-            if key in repeated or (key not in document.sections and (key in needed or key in top))
-        ]
-        if isinstance(top, dict)
-        else [*LISTS]
-    )
+    wrong = [
+        f"{key} is in the file twice, and only the last one would count; expected it once"
+        for pointer, key in dict.fromkeys(document.repeated)
+        if not pointer and key in LISTS
+    ]
+    top = document.top
+    if not isinstance(top, dict):
+        found = "a list" if isinstance(top, list) else shortened(top)
+        wrong.append(f"the top level is {found}; expected an object")
+        top = dict.fromkeys(LISTS)
+        needed = ()
+    for key in LISTS:
+        if key not in document.sections and (key in needed or (key in top and needed)):
+            found = f"a {type(top[key]).__name__}" if key in top else "missing"
+            wrong.append(f"{key} is {found}; expected a list")
     if wrong:
         advice = "A COCO file is an object with the lists images, annotations and categories."
-        problem = f"{document.name}: {', '.join(wrong)}: expected each once, as a list"
-        raise DatasetError([problem], advice, files=[path])
+        problems = [f"{document.name}: {each}" for each in wrong]
+        raise DatasetError(problems, advice, files=[path] * len(problems))
 
 
 def _converted(
@@ -162,8 +170,8 @@ def _converted(
         try:
             known = value if number is None else {**value, "id": number}
             records.append(msgspec.convert(known, kind))
-        except (msgspec.ValidationError, UnicodeEncodeError):
-            problems.append(f"{document.name}: {key}[{place}] {UNUSABLE}")
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
+            problems.append(f"{document.name}: {key}[{place}] {UNUSABLE} ({error})")
     for place, record in enumerate(records):
         if type(record.id) is int:
             continue
