@@ -19,7 +19,7 @@ from bboxqa.core.text import clean, one_line
 from bboxqa.formats.coco.reader import COCO
 from bboxqa.formats.heads import CLASS_NAMES, HEAD, has_lists
 from bboxqa.formats.member import ARCHIVES, is_picture
-from bboxqa.formats.opening import damaged, ends_of_file, results_among
+from bboxqa.formats.opening import SENT_LISTS, damaged, ends_of_file, results_among
 from bboxqa.formats.registry import format_of, formats_of, is_source, suffixes
 from bboxqa.formats.scanner import begins_with_results
 from bboxqa.formats.source import SourcePath
@@ -180,7 +180,8 @@ class _Walk(msgspec.Struct):
             self.folders.append(folder)
             for path in filter(self.is_followed, folder.folders):
                 (links if path.name in inside.links else waiting).append(path)
-            left_out = results_among(inside.files)
+            # What was sent back is refused, as `agree` does.
+            left_out = results_among(inside.files).difference(SENT_LISTS)
             # A name without a suffix may be that of a folder that is gone.
             named = (e for e in inside.files if e.lower().endswith(ends)
                      or ("." not in e and not (folder / e).exists()))  # fmt: skip

@@ -95,10 +95,15 @@ def compared(data: Dataset, reference: str | Dataset, settings: AgreeSettings) -
     used = _used_categories(own)
     lacking = [one_line(each) for each in used if each not in team.category_names]
     if lacking:
-        notes.append(
+        unknown = (
             f"{name} uses categories that no annotator has: {first_few(lacking, _MOST_NAMED)}. "
             "Their objects can be found but not named alike; --map OLD=NEW renames a category"
         )
+        # Where none is in common, all objects count as named otherwise.
+        if len(lacking) == len(used):
+            headlines += (unknown,)
+        else:
+            notes.append(unknown)
     n_images = len(own.image_names)
     return Compared(team, both, name, n_images, sources, tuple(notes), headlines)
 
@@ -174,9 +179,9 @@ def in_quotes(names: Sequence[str]) -> str:
 
 
 def nothing_in_common(what: str, own: Sequence[str], name: str, other: Sequence[str]) -> str:
-    """Return that no image or category is in common, with those of annotators and of a file."""
+    """Return that no image or category is in common, with those of labels and of a file."""
     first, second = in_quotes(own), in_quotes(other)
-    return f"{one_line(name)}: no {what} in common: the annotators have {first}, this has {second}"
+    return f"{one_line(name)}: no {what} in common: the labels have {first}, this has {second}"
 
 
 def in_common(team: Dataset, own: Dataset, name: str) -> tuple[Dataset, Dataset]:
