@@ -110,6 +110,7 @@ sys.argv = ["bboxqa", "--help"]
 with suppress(SystemExit):
     main()
 """
+VALIDATE = "import bboxqa.examples\nbboxqa.validate(bboxqa.examples.example_file('fruits'))"
 VIEW = "from bboxqa.report import FINDING_VIEWS, view\nview(FINDING_VIEWS, 'concise')\n"
 PAGE = """\
 import bboxqa
@@ -129,12 +130,13 @@ found._repr_html_()
         ("import bboxqa", {"numpy", "msgspec", "click"}),
         (HELP, {"numpy", "rich", "scipy", "shapely", "msgspec"}),
         ("import bboxqa.geometry.registry", {"shapely", "rasterio", "pycocotools", "PIL", "scipy"}),
+        (VALIDATE, {"shapely"}),
         # A view is loaded when it is used.
         (VIEW, {"bboxqa.report.finding_formats", "bboxqa.rules", "click", "rich"}),
         # Charts on axes alone need it.
         (PAGE, {"matplotlib"}),
     ],
-    ids=["package", "help", "similarities", "view", "page"],
+    ids=["package", "help", "similarities", "validate", "view", "page"],
 )
 def test_a_program_loads_what_it_uses(program, absent):
     found = python(f"import sys\n{program}\nprint(sorted({absent} & {{*sys.modules}}))")
