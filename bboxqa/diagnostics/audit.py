@@ -276,8 +276,6 @@ def labelled_share(
     >>> found[:2].round(1)
     array([0. , 0.5])
     """
-    from scipy.special import expit
-
     fold, share = image % _FOLDS, np.full(len(score), np.nan)
     if min(labelled.sum(), (~labelled).sum()) < _FEW:
         return share
@@ -295,22 +293,28 @@ def labelled_share(
         # Both by Newton's method.
         weights, offset = np.zeros(3), np.zeros(n)
         for _ in range(50):
-            likely = expit(known @ weights)
+            likely = _sigmoid(known @ weights)
             slope = known.T @ (likely - has_label) + _RIDGE * weights
             curve = (known * (likely * (1 - likely))[:, None]).T @ known + np.diag(_RIDGE)
             step = np.linalg.solve(curve, slope)
             weights -= step * min(1, 5 / max(float(np.abs(step).max()), 1e-9))
             if np.abs(step).max() < 1e-7:
                 break
-        likely = expit(known @ weights)
+        likely = _sigmoid(known @ weights)
         prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
         for _ in range(8):
-            likely = expit(known @ weights + offset[group])
+            likely = _sigmoid(known @ weights + offset[group])
             slope = np.bincount(group, has_label - likely, n) - prior * offset
             curve = np.bincount(group, likely * (1 - likely), n) + prior
             offset += (slope / curve).clip(-1, 1)
-        share[own] = expit(features[own] @ weights + offset[category[own]])
+        share[own] = _sigmoid(features[own] @ weights + offset[category[own]])
     return share
+
+
+def _sigmoid(z: FloatArray) -> FloatArray:
+    # Loading that of scipy takes longer than an audit of some hundred images.
+    likely: FloatArray = 1 / (1 + np.exp(-z.clip(-30, 30)))
+    return likely
 
 
 def geometric_suspects(data: Dataset) -> Table:
