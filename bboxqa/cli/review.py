@@ -69,11 +69,10 @@ def audit(
     from bboxqa.report.result_files import manifest, write_tables
 
     model = [] if predictions is None else [predictions]
-    is_same = {*map(realpath, model)} & {*map(realpath, paths)}
     again = "is given as labels and as predictions; name the file of a model with --predictions"
     refuse_options(
         (not paths, "no labels given; try: bboxqa audit labels.json --predictions results.json"),
-        (is_same, f"{predictions} {again}"),
+        ({*map(realpath, model)} & {*map(realpath, paths)}, f"{predictions} {again}"),
         (folds and not given["out"], "--folds goes with --out, such as: --folds 5 --out folds/"),
     )
     choices, to = shared.reading_of(config, given), targets_of(given, [*paths, *model], [config])
@@ -86,8 +85,7 @@ def audit(
                 click.echo(f"Written: {to.out / f'test-{number}.txt'}: {count(n, 'image')}")
             click.echo("Next: train on train-1.txt, predict the images of test-1.txt, and so on")
             return 0
-        result, notes = audit_files(paths, predictions, settings, reading), list[str]()
-        result = result if top is None else result.head(top)
+        result, notes = audit_files(paths, predictions, settings, reading).head(top), list[str]()
         if to.page is not None:
             typed = shlex.join(["bboxqa", *sys.argv[1:]])
             notes += write_audit_page(result, to.page, typed, progress)
@@ -102,9 +100,8 @@ def audit(
         notes.append(how_to_accept(result.labels, (paths, ()), to.send_back, None))
     written = [each for each in (to.page and to.page.page, to.out, to.send_back) if each]
     typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
-    review = f"--send-back {new_path('review', paths)}/ --to cvat"
-    more = f"{review} --force" if to.out else "--out audit/"
-    more = more if model else f"--predictions RESULTS{' --force' * bool(to.out)}"
+    more = f"--send-back {new_path('review', paths)}/ --to cvat" if to.out else "--out audit/"
+    more = (more if model else "--predictions RESULTS") + " --force" * bool(to.out)
     next_step = "" if to.send_back else f"bboxqa {typed} {more}"
     show(AUDIT_VIEWS, result, output_format, written, next_step=next_step)
     show_notes(notes)

@@ -300,7 +300,6 @@ def labelled_share(
             weights -= step * min(1, 5 / max(float(np.abs(step).max()), 1e-9))
             if np.abs(step).max() < 1e-7:
                 break
-        likely = _sigmoid(known @ weights)
         prior = _OF_CATEGORY * float((likely * (1 - likely)).mean())
         for _ in range(8):
             likely = _sigmoid(known @ weights + offset[group])
@@ -313,8 +312,7 @@ def labelled_share(
 
 def _sigmoid(z: FloatArray) -> FloatArray:
     # Loading that of scipy takes longer than an audit of some hundred images.
-    likely: FloatArray = 1 / (1 + np.exp(-z.clip(-30, 30)))
-    return likely
+    return np.asarray((1 + np.tanh(z / 2)) / 2)
 
 
 def geometric_suspects(data: Dataset) -> Table:

@@ -14,7 +14,6 @@ from bboxqa.core.file_names import own_name
 from bboxqa.core.files import filled_folder, writing
 from bboxqa.core.text import count, first_few
 from bboxqa.diagnostics import audit as places
-from bboxqa.diagnostics.audit import MISSING, SPURIOUS
 from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO, check_scores
 from bboxqa.formats.records import Reading
@@ -27,7 +26,7 @@ from bboxqa.model.diagnosis import MOST_REVIEWED, ReviewItem, ReviewObject
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.pipelines import reference
-from bboxqa.pipelines.counting import of_images
+from bboxqa.pipelines.counting import of_images, with_images
 from bboxqa.pipelines.diagnosis import review
 from bboxqa.pipelines.fusion import consensus_of, votes_of
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
@@ -98,10 +97,6 @@ def audit_files(
             labels = replace(team, sources=labels.sources[:-1])
     if not isinstance(predictions, Dataset | None):
         predictions = reference.read_other(predictions, labels, settings, one)
-    if predictions is not None:
-        predictions = reference.named_alike(labels, predictions, settings.category_map)
-        labels = replace(labels, notes=(*predictions.notes, *labels.notes))
-        predictions = _with_empty_images(predictions, labels)
     _check_one(labels)
     sources, n_predictions = labels.sources, None
     if predictions is None:
@@ -109,6 +104,12 @@ def audit_files(
         found, place = places.geometric_suspects(both), np.arange(len(both.annotations))
         basis = "geometry alone, which shows less than the predictions of a model would"
     else:
+        predictions = reference.named_alike(labels, predictions, settings.category_map)
+        labels = replace(labels, notes=(*predictions.notes, *labels.notes))
+        asked, known = {*labels.image_names}, {*predictions.image_names}
+        # Where YOLO found nothing, it writes no file.
+        if predictions.reading.missing_txt == "asked" and asked & known:
+            predictions = with_images(predictions, sorted(asked - known))
         of_model = _consensus if reference.several_drew(predictions) else _scored
         of_one, basis, votes = of_model(predictions)
         drawn, both = _joined(labels, of_one)
@@ -144,11 +145,10 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> lis
 
 def _check_one(labels: Dataset) -> None:
     """Refuse results of a model, and labels of several annotators, with what can be done."""
-    for each in labels.sources:
-        if each.score is not None:
-            typed = shlex.join(["bboxqa", "audit", "LABELS", "--predictions", each.name])
-            problem = f"{each.name}: is a list of results of a model; expected labels"
-            raise DatasetError([problem], f"Audit labels with it: {typed}")
+    for name in (each.name for each in labels.sources if each.score is not None):
+        typed = shlex.join(["bboxqa", "audit", "LABELS", "--predictions", name])
+        problem = f"{name}: is a list of results of a model; expected labels"
+        raise DatasetError([problem], f"Audit labels with it: {typed}")
     if several := reference.several_drew(labels):
         paths = shlex.join(each.name for each in labels.sources) or "FILES"
         raise DatasetError(
@@ -194,19 +194,6 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Annotations]:
     return replace(data, annotations=annotations, repeats=None), basis, by_object
 
 
-def _with_empty_images(model: Dataset, labels: Dataset) -> Dataset:
-    """Return predictions with the images without any, if they are said to be asked about."""
-    of, own = model.image_names, {*labels.image_names}
-    # Where YOLO found nothing, it writes no file.
-    if model.reading.missing_txt != "asked" or own.isdisjoint(of):
-        return model
-    more = sorted(own.difference(of))
-    add = (0, len(more)), (0, 0)
-    assigned = np.pad(model.assigned, add, constant_values=True)
-    size = np.pad(model.image_size, add)
-    return replace(model, image_names=(*of, *more), image_size=size, assigned=assigned)
-
-
 def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset]:
     """Return the labels in the images that both have, with notes, and both in one data set."""
     name = reference.file_names(model, "predictions")
@@ -241,20 +228,19 @@ def _tables(
     """
     drawn, place, n_images = labels.annotations, np.append(place, -1), len(labels.image_names)
     of = np.append(both.annotations.category, -1).astype(np.int32)
-    suggested = np.where(found["kind"] == SPURIOUS, np.int32(-1), of[found["prediction"]])
+    suggested = np.where(found["kind"] == places.SPURIOUS, np.int32(-1), of[found["prediction"]])
     ids = tuple(drawn.shown_ids(np.arange(len(drawn))))
     figures = ((100 * np.nan_to_num(found[each])).round().astype(int) for each in ("one", "other"))
     (why, one, other), code, _ = distinct_rows(found["reason"], *figures)
     every = zip(why.tolist(), (one / 100).tolist(), (other / 100).tolist(), strict=True)
     reasons = tuple(places.REASONS[each].format(*pair) for each, *pair in every)
-    predicted = place[found["prediction"]].astype(object)
-    predicted[predicted < 0] = None
+    predicted = place[found["prediction"]]
     suspects = Table({
         "rank": np.arange(1, len(found) + 1),
         "kind": Categorical(found["kind"].astype(np.int32), (*KINDS,)),
         "image": Categorical(found["image"].astype(np.int32), labels.image_names),
         "label": Categorical(place[found["label"]].astype(np.int32), ids),
-        "prediction": predicted,
+        "prediction": np.where(predicted < 0, np.array(None), predicted),
         **dict(zip(_SIDES, found["bbox"].T, strict=True)),
         "category": Categorical(of[found["label"]], both.category_names),
         "suggested": Categorical(suggested, both.category_names),
@@ -264,7 +250,7 @@ def _tables(
     worth = found.take(np.flatnonzero(found["score"] >= WORTH))
     n_worth, n = (np.bincount(each["kind"], minlength=len(KINDS)) for each in (worth, found))
     labelled, shares = np.full(len(KINDS), np.nan), worth["other"][worth["reason"] == places.SHARE]
-    labelled[MISSING] = shares.mean() if len(shares) else np.nan
+    labelled[places.MISSING] = shares.mean() if len(shares) else np.nan
     kind = Categorical(np.arange(len(KINDS), dtype=np.int32), (*KINDS,))
     kinds = Table({"kind": kind, "n_worth_a_look": n_worth, "n": n, "labelled": labelled})
     number = np.bincount(worth["image"], minlength=n_images)
@@ -282,16 +268,14 @@ def review_of(result: AuditResult) -> tuple[dict[str, Any], list[ReviewItem]]:
     labels, own = result.labels, result.labels.annotations
     table = result.suspects.take(result.worth[:MOST_REVIEWED])
     rows, image, score = table.codes("label"), table.codes("image"), table["score"]
-    at, shown = np.flatnonzero(rows >= 0), distinct(image).tolist()
+    at, seen = np.flatnonzero(rows >= 0), distinct(image).tolist()
     gains = sum_by(image, score, len(labels.image_names))
-    document = review.review_document(
-        labels, rows[at], table["reason"][at], score[at], gains, shown
-    )
+    document = review.review_document(labels, rows[at], table["reason"][at], score[at], gains, seen)
     annotations, items, number = document["annotations"], [], iter(range(len(at)))
     renamed, first = result.settings.category_map, review.new_number(annotations)
     category_id = {renamed.get(e["name"], e["name"]): e["id"] for e in document["categories"]}
     for row, place, said in zip(rows.tolist(), image.tolist(), table.records(), strict=True):
-        box, in_document, drawn = [said[side] for side in _SIDES], shown.index(place), -1
+        box, in_document, drawn = [said[side] for side in _SIDES], seen.index(place), -1
         if row >= 0:
             drawn, box = next(number), own.bbox[row].tolist()
             annotations[drawn]["score"] = said["score"]

@@ -86,6 +86,17 @@ def of_images(data: Dataset, images: IndexArray) -> Dataset:
     )
 
 
+def with_images(data: Dataset, names: Sequence[str]) -> Dataset:
+    """Return a data set with further images, about which all annotators were asked in vain."""
+    more = (0, len(names)), (0, 0)
+    return replace(
+        data,
+        image_names=(*data.image_names, *names),
+        image_size=np.pad(data.image_size, more),
+        assigned=np.pad(data.assigned, more, constant_values=True),
+    )
+
+
 def split_images(data: Dataset, n_parts: int) -> Iterator[Dataset]:
     """Yield about `n_parts` parts of whole images, each with about as many annotations.
 

@@ -46,9 +46,9 @@ class AuditResult(msgspec.Struct, frozen=True, eq=False):
         """The rows of `suspects` that are worth a look."""
         return np.flatnonzero(self.suspects["score"] >= WORTH)
 
-    def head(self, n: int) -> "AuditResult":
-        """Return the result with its `n` most suspicious places only."""
-        return replace(self, suspects=self.suspects.head(n))
+    def head(self, n: int | None) -> "AuditResult":
+        """Return the result with its `n` most suspicious places only; None for all."""
+        return self if n is None else replace(self, suspects=self.suspects.head(n))
 
     def __repr__(self) -> str:
         worth = int(self.kinds["n_worth_a_look"].sum())
@@ -90,8 +90,7 @@ def text_lines(result: AuditResult, *, next_step: str = "", **_: object) -> Iter
         first += f"; worst image: {one_line(image)}, {count(n, 'place')}"
     yield from [f"First: {first}"] * bool(first)
     yield from (f" Note: {note}" for note in result.notes)
-    if next_step:
-        yield f"Next: {next_step}"
+    yield from [f"Next: {next_step}"] * bool(next_step)
 
 
 def title(result: AuditResult) -> str:
