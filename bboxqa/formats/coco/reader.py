@@ -315,7 +315,7 @@ def _results_file(
     check_scores(path, columns.score, options.score)
     found = found.take(columns.score[found.id - 1] >= options.score)
     rows = found.id - 1
-    records = _loaded(document.text) if options.records else []
+    records, name = _loaded(document.text) if options.records else [], path.name
     for number, (record, box) in enumerate(zip(records, columns.bbox.tolist(), strict=False), 1):
         record["id"] = number
         if not record.get("bbox") and not np.isnan(box[0]):
@@ -328,7 +328,7 @@ def _results_file(
         notes,
         records="results",
         n_below=len(columns) - len(rows),
-        own_ids=np.array([f"{path.name}#/{row}" for row in rows.tolist()], object),
+        own_ids=np.array([f"{name}#/{row}" for row in rows.tolist()], object),
         # Images and categories follow from another file.
         lists={"annotations": records} if options.records else None,
     )
