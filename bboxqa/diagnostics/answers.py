@@ -17,9 +17,11 @@ from bboxqa.agreement.levels import (
     pairable_marginal,
     pairwise_distances,
 )
+from bboxqa.agreement.nominal import nominal_alpha, value_sums
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.agreement.unit_counts import UnitCounts, unit_counts, value_pairs
-from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray, rows, sum_by
+from bboxqa.agreement.resampling import jackknife
+from bboxqa.agreement.unit_counts import UnitCounts, coincidences_of, unit_counts, value_pairs
+from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.model.units import Cell, ReliabilityData
@@ -305,45 +307,48 @@ def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
     return _product(once, n_annotators, once.unit, one, one).astype(np.int64)
 
 
-# Numbers of a table in memory at a time.
-_CHUNK = 1 << 22
-# A sum of which less than this share remains has lost its digits, and is counted again.
-_FEW = 1e-6
-
-
 def alpha_without_units(
     counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
 ) -> FloatArray:
     """Return alpha without each unit, (U,); NaN where it is then undefined.
 
     A weighted unit is left out with its whole weight. Level, numbers and errors are as for `alpha`.
-    The sums of each unit are taken from those of all units, which takes K steps per unit for
+    The sums of each unit are taken from those of all units, which takes a step per rating for
     nominal data, more by pairs of values that coincide for ordinal and ratio data, and by K² for
     the latter.
     """
     n_units = len(counts.size)
-    result = np.full(n_units, nan)
-    of_all = alpha(
-        replace(counts, group=np.arange(n_units, dtype=np.int32), n_groups=n_units), level, numbers
-    )
+    alone = replace(counts, group=np.arange(n_units, dtype=np.int32), n_groups=n_units)
+    of_all = alpha(alone, level, numbers)
+    result = np.full(n_units, of_all.value)
     if np.isnan(of_all.value):
         # If all units have no disagreement, no part of them has any.
         return result
-    sums = of_all.sums
-    whole = np.asarray(sums.sum(1), np.float64).reshape(-1, 1)
-    few = np.zeros(n_units, np.bool_)
-    step = max(1, _CHUNK // len(whole))
-    for start in range(0, n_units, step):
-        part = slice(start, start + step)
-        own = sums[:, part]
-        kept = whole - (own if isinstance(own, np.ndarray) else own.toarray())
-        result[part] = of_all.evaluate(kept)
-        few[part] = ((kept != 0) & (np.abs(kept) < _FEW * np.abs(whole))).any(0)
-    for unit in np.flatnonzero(few):
-        weight = counts.weight.copy()
-        weight[unit] = 0
-        result[unit] = alpha(replace(counts, weight=weight), level, numbers).value
-    return result
+    if level != "nominal":
+        result[of_all.clusters] = jackknife(of_all)
+        return result
+    found = coincidences_of(alone)
+    marginal, diagonal = value_sums(found)
+    squares = found.marginal * (2 * marginal[found.value] - found.marginal)
+    total, agreeing, squares = (
+        whole - sum_by(found.group, lost, n_units)
+        for whole, lost in (
+            (marginal.sum(), found.marginal),
+            (diagonal.sum(), found.diagonal),
+            (marginal @ marginal, squares),
+        )
+    )
+    return nominal_alpha(total, agreeing, squares)[0]
+
+
+def _coinciding(counts: UnitCounts) -> tuple[FloatArray, IndexArray, FloatArray]:
+    """Return the marginals, (K,), the pairs of values that coincide, sorted, and how often, (P,).
+
+    A pair is the lower value times K plus the higher one.
+    """
+    pairs = value_pairs(counts)
+    amount = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(pairs.first))
+    return pairable_marginal(counts), pairs.first * counts.n_values + pairs.second, amount
 
 
 def alpha_without_annotators(
@@ -356,40 +361,24 @@ def alpha_without_annotators(
 
     The difference to alpha of all annotators is the vitality of the annotator. Units with one
     remaining rating are no longer pairable. No annotator may be twice in a unit. Level, numbers and
-    errors are as for `alpha`; it takes K steps for each annotator, and one for each pair of values.
+    errors are as for `alpha`; it takes a step for each value, unit and pair of values of each
+    annotator.
     """
-    counts = unit_counts(data)
-    marginal, pairs = pairable_marginal(counts), value_pairs(counts)
-    together = pairs.amount * counts.weight[pairs.unit]
-    whole = sum_by(pairs.pair, together, len(pairs.first))
-    sums = sum_by(counts.unit, counts.count * counts.value, len(counts.size))
-    ends = [np.searchsorted(pairs.unit, np.arange(len(sums)), side) for side in ("left", "right")]
-    drawn = data.state == Cell.CATEGORY
+    rated = data.take(np.flatnonzero(data.state == Cell.CATEGORY))
+    marginal, keys, amount = _coinciding(unit_counts(rated))
+    first, second = np.divmod(keys, max(data.n_values, 1))
     result = np.full(n_annotators, nan)
     for annotator in range(n_annotators):
-        cells = np.flatnonzero(drawn & (data.annotator == annotator))
-        unit, value = data.unit[cells], data.value[cells].astype(np.int64)
-        size, weight = counts.size[unit], counts.weight[unit]
-        several, two = size > 1, size == 2
-        kept = marginal - sum_by(value[several], weight[several], len(marginal))
-        # The other value of a unit of two is no longer pairable.
-        other = (sums[unit[two]] - value[two]).astype(np.int64)
-        kept -= sum_by(other, weight[two], len(marginal))
-        entry, offsets = rows(ends[0][unit], ends[1][unit])
-        rating = np.repeat(np.arange(len(cells)), np.diff(offsets))
-        n_own = counts.count[
-            np.searchsorted(
-                counts.unit * counts.n_values + counts.value, unit * counts.n_values + value
-            )
-        ]
-        first, second = pairs.first[pairs.pair[entry]], pairs.second[pairs.pair[entry]]
-        is_own = (first == value[rating]) | (second == value[rating])
-        # Coincidences are products of counts over the number of other ratings, m − 1.
-        share = (1 - is_own / n_own[rating]) * ((size - 1) / np.maximum(size - 2, 1))[rating]
-        lost = together[entry] * (1 - share * (size > 2)[rating])
-        left = whole - sum_by(pairs.pair[entry], lost, len(whole))
-        left[left <= ROUNDING * whole] = 0
-        result[annotator] = _of_coincidences(kept, pairs.first, pairs.second, left, level, numbers)
+        is_own = rated.annotator == annotator
+        inside = np.bincount(rated.unit[is_own], minlength=len(data.group))[rated.unit] > 0
+        kept, left = marginal.copy(), amount.copy()
+        # The units of the annotator count without the annotator's ratings.
+        for sign, part in ((-1, inside), (1, inside & ~is_own)):
+            own, own_keys, own_amount = _coinciding(unit_counts(rated.take(np.flatnonzero(part))))
+            kept += sign * own
+            left[np.searchsorted(keys, own_keys)] += sign * own_amount
+        left[left <= ROUNDING * amount] = 0
+        result[annotator] = _of_coincidences(kept, first, second, left, level, numbers)
     return result
 
 
@@ -400,29 +389,38 @@ def alpha_without_values(
 
     Confusions with the value no longer count, while the coincidences of the others stay
     ([1]_, ch. 12: leaving out a category). NaN where alpha is then undefined. Level, numbers and
-    errors are as for `alpha`. It takes K steps per pair of values that coincide, and K³ steps for
-    ratio data and user-defined distances.
+    errors are as for `alpha`. It takes a step per pair of values that coincide for nominal data, K
+    for others, and K³ steps for ratio data and user-defined distances.
 
     References
     ----------
     .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
            edition, SAGE, doi:10.4135/9781071878781.
     """
-    marginal, pairs = pairable_marginal(counts), value_pairs(counts)
-    first, second = pairs.first, pairs.second
-    amount = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(first))
+    marginal, keys, amount = _coinciding(counts)
+    first, second = np.divmod(keys, max(counts.n_values, 1))
+    one, other = np.concatenate([first, second]), np.concatenate([second, first])
+    # Coincidences are fractions: rounding may leave a residue where the difference is 0.
+    kept = marginal[other] - np.tile(amount / 2, 2)
+    kept[kept <= ROUNDING * marginal[other]] = 0
+    if level == "nominal":
+        n_values = len(marginal)
+        total, squares = (
+            of.sum() - of - sum_by(one, of[other] - left, n_values)
+            for of, left in ((marginal, kept), (marginal**2, kept**2))
+        )
+        within = amount.sum() - sum_by(one, np.tile(amount, 2), n_values)
+        within[within <= ROUNDING * amount.sum()] = 0
+        total[total**2 - squares <= ROUNDING * marginal.sum() * total] = nan
+        total[total <= 1 + ROUNDING] = nan
+        return nominal_alpha(total, total - within, squares)[0]
     result = np.full(len(marginal), nan)
     for value in range(len(marginal)):
-        gone = (first == value) | (second == value)
-        other = first[gone] + second[gone] - value
-        kept = marginal.copy()
-        kept[other] -= amount[gone] / 2
-        # Coincidences are fractions: rounding may leave a residue where the difference is 0.
-        kept[kept <= ROUNDING * marginal] = 0
-        kept[value] = 0
-        left = ~gone
+        rest, gone = marginal.copy(), one == value
+        rest[value], rest[other[gone]] = 0, kept[gone]
+        left = (first != value) & (second != value)
         result[value] = _of_coincidences(
-            kept, first[left], second[left], amount[left], level, numbers
+            rest, first[left], second[left], amount[left], level, numbers
         )
     return result
 

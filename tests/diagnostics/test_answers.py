@@ -15,7 +15,6 @@ from support.ratings import LEVELS, NUMBERS, reliability, tables, units_of
 from bboxqa.agreement.estimators import OK
 from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.diagnostics import answers
 from bboxqa.diagnostics.answers import (
     NO_CONTRAST,
     alpha_without_annotators,
@@ -99,14 +98,6 @@ def test_without_a_value_of_many(n_annotators):
     units = units_of(values)
     expected = [without_value(units, value, "nominal", range(10)) for value in range(10)]
     same(alpha_without_values(unit_counts(reliability(values, n_values=10))), expected)
-
-
-@pytest.mark.parametrize("level", list(LEVELS))
-def test_chunks_change_nothing(level, monkeypatch):
-    counts = unit_counts(reliability(np.random.default_rng(1).integers(-1, K, (5, 40))))
-    whole = alpha_without_units(counts, LEVELS[level], NUMBERS)
-    monkeypatch.setattr(answers, "_CHUNK", 1)
-    assert alpha_without_units(counts, LEVELS[level], NUMBERS) == pytest.approx(whole, rel=1e-12)
 
 
 @given(tables(), st.integers(0, 2**32))
