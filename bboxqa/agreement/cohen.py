@@ -1,18 +1,18 @@
 """Cohen's kappa of each pair of annotators, also weighted."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.estimators import SumTable, table_of
 from bboxqa.agreement.pair_kappas import (
     AnswerPairs,
     PairBlock,
     PairKappas,
+    Runs,
     answer_chunks,
-    block_of_answers,
     kappa_of,
     pair_kappas,
     with_single,
@@ -21,27 +21,6 @@ from bboxqa.core.arrays import MOST_VALUES, FloatArray, IndexArray, compact, sum
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.model.units import ReliabilityData
-
-# With fewer answers, pairs are faster when processed together.
-_MANY = 2000
-# Smallest share of units that a pair must share, as the others take time as well.
-_SHARED = 0.25
-# Up to so many cells, counting needs no sorting.
-_CELLS = 1 << 16
-
-
-def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
-    """Return whether counting is faster: many answers per pair, few values, units as clusters."""
-    if not data.units_alone or (data.n_values + 1) ** 2 > min(_CELLS, data.n_groups):
-        return False
-    drawn = data.counted
-    size = np.bincount(data.unit[drawn], minlength=data.n_groups)
-    n_answers, n_pairs = (size * (size - 1)).sum() / 2, n_annotators * (n_annotators - 1) / 2
-    if n_answers < n_pairs * max(_MANY, _SHARED * data.n_groups):
-        return False
-    unit, annotator = data.unit[drawn], data.annotator[drawn]
-    return not ((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any()
-
 
 # Cells of tables in memory at a time.
 _CHUNK = 1 << 22
@@ -70,18 +49,7 @@ def cohen_pairs(
     .. [3] J. L. Fleiss, J. Cohen and B. S. Everitt (1969), Large sample standard errors of kappa
            and weighted kappa, Psychological Bulletin 72(5), doi:10.1037/h0028106.
     """
-    if prefers_cells(data, n_annotators):
-        drawn = data.counted
-        codes = np.full((n_annotators, data.n_groups), data.n_values, np.int64)
-        codes[data.annotator[drawn], data.group[data.unit[drawn]]] = data.value[drawn]
-        each = (
-            _block_of_cells(pair, codes[list(pair)], data.n_values, weights)
-            for pair in combinations(range(n_annotators), 2)
-        )
-        blocks = (block for block in each if block is not None)
-    else:
-        chunks = answer_chunks(data, n_annotators)
-        blocks = (_label_block(answers, weights) for answers in chunks)
+    blocks = (_label_block(answers, weights) for answers in answer_chunks(data, n_annotators))
     found = pair_kappas(blocks, data, _shares)
     if len(found.table) != 1:
         return found
@@ -143,64 +111,27 @@ def _tables(
 
 
 def _label_block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
-    n_pairs, amount = len(answers.first), answers.weight
+    runs, size = answers.runs(), answers.n_values
+    n_pairs, n_kinds = len(answers.first), len(answers.first) * size * size
+    # Answers that are clusters of their own differ by their values alone, so that equal ones are
+    # counted; with many values, few are equal.
+    if answers.units_alone and len(runs.pair) == len(answers.pair) > n_kinds:
+        key = (answers.pair * size + answers.left) * size + answers.right
+        keys, entry = compact(key, n_kinds)
+        (pair, left), right = np.divmod(keys // size, size), keys % size
+        times = np.bincount(entry).astype(np.float64)
+        runs = Runs(pair, np.arange(len(pair)), times, answers.group[answers.unit], entry)
+        answers = replace(answers, pair=pair, left=left, right=right, weight=times)
     chance, met_left, met_right = _matched(answers, weights)
-    cluster, pair, run = answers.runs()
+    amount = answers.weight / runs.times[runs.run]
     columns = (amount, amount * _agreeing(answers, weights), amount * (met_left + met_right))
-    inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
-    whole = np.stack([*(sum_by(pair, column, n_pairs) for column in inside[:2]), chance])
+    inside = np.stack([sum_by(runs.run, column, len(runs.pair)) for column in columns])
+    summed = (sum_by(runs.pair, column * runs.times, n_pairs) for column in inside[:2])
+    whole = np.stack([*summed, chance])
     # (L − l)ᵀ W (R − r) = Lᵀ W R − lᵀ W R − Lᵀ W r + lᵀ W r.
-    left = whole[:, pair] - inside
-    left[2] += _within(answers, run, len(pair), weights)
-    return block_of_answers(answers, (cluster, pair), whole, left, _moved(whole, pair, inside))
-
-
-def _block_of_cells(
-    pair: tuple[int, int], codes: IndexArray, n_values: int, weights: FloatArray | None
-) -> PairBlock | None:
-    """Return the sums of two annotators from the codes of units, (2, G), each a cluster."""
-    width = n_values + 1
-    cell = codes[0] * width + codes[1]
-    times = np.bincount(cell, minlength=width**2)
-    left, right = np.divmod(np.arange(width**2), width)
-    # Units in other cells were not rated by both.
-    place = np.flatnonzero((times > 0) & (left < n_values) & (right < n_values))
-    if not len(place):
-        return None
-    left, right, amount = left[place], right[place], times[place].astype(np.float64)
-    ours, theirs = (sum_by(said, amount, n_values) for said in (left, right))
-    if weights is None:
-        agreeing = (left == right).astype(np.float64)
-        met = theirs[left] + ours[right]
-        chance = ours @ theirs
-    else:
-        agreeing = weights[left, right]
-        met_left = weights @ theirs
-        met = met_left[left] + (ours @ weights)[right]
-        chance = ours @ met_left
-    row = np.zeros(len(place), np.int64)
-    inside = np.stack([np.ones(len(place)), agreeing, met])
-    whole = np.array([[amount.sum()], [amount @ agreeing], [chance]])
-    rest = whole - inside
-    rest[2] += agreeing
-
-    def by_cluster(amounts: FloatArray) -> FloatArray:
-        everywhere = np.zeros((len(amounts), len(times)))
-        everywhere[:, place] = amounts
-        # Row by row, so that the row stays in the cache.
-        return np.stack([row.take(cell) for row in everywhere])
-
-    return PairBlock(
-        first=np.array(pair[:1], np.int32),
-        second=np.array(pair[1:], np.int32),
-        pair=row,
-        times=amount,
-        whole=whole,
-        left=rest,
-        by_cluster=by_cluster,
-        moved=_moved(whole, row, inside),
-        independent=np.ones(1, np.bool_),
-    )
+    without = whole[:, runs.pair] - inside
+    without[2] += _within(answers, amount, runs, weights)
+    return PairBlock(answers, runs, whole, without, _moved(whole, runs.pair, inside))
 
 
 def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArray:
@@ -215,9 +146,9 @@ def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArra
 
 
 def _within(
-    answers: AnswerPairs, run: IndexArray, n_runs: int, weights: FloatArray | None
+    answers: AnswerPairs, amount: FloatArray, runs: Runs, weights: FloatArray | None
 ) -> FloatArray:
-    n_values, amount = answers.n_values, answers.weight
+    n_values, run, n_runs = answers.n_values, runs.run, len(runs.pair)
     if n_runs == len(run):
         alone: FloatArray = np.zeros(n_runs)
         alone[run] = amount**2 * _agreeing(answers, weights)

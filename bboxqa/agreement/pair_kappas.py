@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from math import inf, nan
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -37,6 +38,20 @@ from bboxqa.model.units import ReliabilityData
 _CHUNK = 1 << 20
 
 
+class Runs(FrozenArrays, frozen=True, eq=False):
+    """E entries of pairs of annotators: the answers of a pair in a cluster, or in equal ones."""
+
+    pair: IndexArray
+    """(E,) int64. The pair of each entry."""
+    run: IndexArray
+    """(C,) int64. The entry of each answer."""
+    times: FloatArray
+    """(E,) float64. The number of clusters of the entry."""
+    cluster: IntArray | IndexArray
+    entry: IndexArray
+    """(N,) integers. Each cluster of each pair, and its entry."""
+
+
 class AnswerPairs(FrozenArrays, frozen=True, eq=False):
     """C pairs of answers of two annotators on one unit."""
 
@@ -59,12 +74,12 @@ class AnswerPairs(FrozenArrays, frozen=True, eq=False):
     n_values: int
     n_groups: int
 
-    def runs(self) -> tuple[IndexArray, IndexArray, IndexArray]:
-        """Return the clusters and pairs that occur together, (E,), and the index of each answer."""
+    def runs(self) -> Runs:
+        """Return the clusters and pairs that occur together."""
         n_pairs = len(self.first)
         keys, run = _runs(self.group[self.unit].astype(np.int64) * n_pairs + self.pair)
         cluster, pair = np.divmod(keys, n_pairs)
-        return cluster, pair, run
+        return Runs(pair, run, np.ones(len(pair)), cluster, np.arange(len(pair)))
 
     def independent(self, pair: IndexArray) -> BoolArray:
         """Return (P,) bool: pairs in which each unit is its own cluster; `pair` is of `runs`."""
@@ -154,27 +169,18 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
     return kappa
 
 
-class PairBlock(FrozenArrays, frozen=True, eq=False):
-    """The sums of P pairs, with and without each cluster."""
+class PairBlock(msgspec.Struct, frozen=True, eq=False):
+    """The sums of P pairs of annotators, with and without each cluster."""
 
-    first: IntArray
-    second: IntArray
-    """(P,) int32. The annotators, ``first < second``, sorted."""
-    pair: IndexArray
-    """(E,) int64. The pair of each entry; an entry is a cluster, or several equal ones."""
-    times: FloatArray
-    """(E,) float64. The number of clusters of the entry."""
+    answers: AnswerPairs
+    runs: Runs
     whole: FloatArray
     """(S, P) float64. Sums of each pair; the first is the number of compared answers."""
     left: FloatArray
-    """(S, E) float64. Sums of the pair without one of these clusters."""
-    by_cluster: Callable[[FloatArray], FloatArray]
-    """(N, E) amounts of entries → (N, G) sums of clusters."""
-    moved: FloatArray | None
+    """(S, E) float64. Sums of the pair without one of the clusters of the entry."""
+    moved: FloatArray | None = None
     """(E,) float64. The influence of one of these clusters on the kappa of the pair, where a
     formula is known."""
-    independent: BoolArray
-    """(P,) bool. Whether each unit of the pair is a cluster of its own."""
 
 
 class PairKappas(FrozenArrays, frozen=True, eq=False):
@@ -201,7 +207,8 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
     change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
     for block in blocks:
         kappa_left = kappa_of(*shares(block.left))
-        n_pairs, pair, times = len(block.first), block.pair, block.times
+        answers, runs = block.answers, block.runs
+        n_pairs, pair, times = len(answers.first), runs.pair, runs.times
         observed, expected = shares(block.whole)
         kappa = kappa_of(observed, expected)
         n_clusters = sum_by(pair, times, n_pairs)
@@ -213,13 +220,13 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
             else:
                 squares = sum_by(pair, times * block.moved**2, n_pairs)
                 # For independent units Fleiss, Cohen and Everitt divide by n, not by n - 1.
-                less = np.where(block.independent, 1, n_clusters / (n_clusters - 1))
+                less = np.where(answers.independent(pair), 1, n_clusters / (n_clusters - 1))
                 error = np.sqrt(squares * less)
         # Without variation, as at the ends of the scale, the linearised error is 0.
         error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
         table = PairTable(
-            first=block.first,
-            second=block.second,
+            first=answers.first,
+            second=answers.second,
             n_shared=block.whole[0].astype(np.int64),
             observed=observed,
             expected=expected,
@@ -230,7 +237,8 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
         tables.append(table)
         part = _parts(block.whole, table.kappa)
         total += part.sum(1)
-        change += block.by_cluster(_parts(block.left, kappa_left) - part[:, block.pair])
+        for row, each in enumerate(_parts(block.left, kappa_left) - part[:, pair]):
+            change[row] += sum_by(runs.cluster, each[runs.entry], data.n_groups)
     # Clusters in which some pair is compared.
     drawn = data.counted
     unit, annotator = data.unit[drawn], data.annotator[drawn]
@@ -249,32 +257,6 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
         return PairKappas(none, clusters, without, data.n_groups)
     columns = ([getattr(each, name) for each in tables] for name in PairTable.__struct_fields__)
     return PairKappas(PairTable(*map(np.concatenate, columns)), clusters, without, data.n_groups)
-
-
-def block_of_answers(
-    answers: AnswerPairs,
-    runs: tuple[IndexArray, IndexArray],
-    whole: FloatArray,
-    left: FloatArray,
-    moved: FloatArray | None = None,
-) -> PairBlock:
-    """Return the sums of the pairs of some answers; `runs` is the result of `AnswerPairs.runs`."""
-    cluster, pair = runs
-
-    def by_cluster(amounts: FloatArray) -> FloatArray:
-        return np.stack([sum_by(cluster, row, answers.n_groups) for row in amounts])
-
-    return PairBlock(
-        first=answers.first,
-        second=answers.second,
-        pair=pair,
-        times=np.ones(len(pair)),
-        whole=whole,
-        left=left,
-        by_cluster=by_cluster,
-        moved=moved,
-        independent=answers.independent(pair),
-    )
 
 
 def with_single(
@@ -367,10 +349,11 @@ def choice_pairs(
 
     def blocks() -> Iterator[PairBlock]:
         for answers in answer_chunks(data, n_annotators):
-            cluster, pair, run = answers.runs()
-            inside = np.stack([sum_by(run, column, len(pair)) for column in terms(answers)])
-            whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])
-            yield block_of_answers(answers, (cluster, pair), whole, whole[:, pair] - inside)
+            runs = answers.runs()
+            pair, n_pairs = runs.pair, len(answers.first)
+            inside = np.stack([sum_by(runs.run, each, len(pair)) for each in terms(answers)])
+            whole = np.stack([sum_by(pair, column, n_pairs) for column in inside])
+            yield PairBlock(answers, runs, whole, whole[:, pair] - inside)
 
     found = pair_kappas(blocks(), data, _shares)
     if len(found.table) != 1:

@@ -19,8 +19,7 @@ from support.ratings import (
     without_clusters,
 )
 
-from bboxqa.agreement import cohen
-from bboxqa.agreement.cohen import cohen_pairs, prefers_cells
+from bboxqa.agreement.cohen import cohen_pairs
 from bboxqa.agreement.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
 from bboxqa.formats.ratings import from_columns
 from bboxqa.model.units import Cell, ReliabilityData
@@ -216,30 +215,14 @@ def same_pairs(found, expected):
 
 
 @given(tables(annotators=(2, 5), units=(2, 9)), weightings, st.permutations(range(9)))
-def test_counted_cells_are_the_same_as_answers(values, name, order):
+def test_equal_answers_are_the_same_as_each(values, name, order):
     group = [place for place in order if place < values.shape[1]]
-    data = reliability(values, group=group)
+    repeated = np.tile(values, 20)
+    data = reliability(repeated, group=[*group, *range(len(group), repeated.shape[1])])
     found = cohen_pairs(data, len(values), matrix(name))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cohen, "prefers_cells", lambda *_: True)
-        same_pairs(cohen_pairs(data, len(values), matrix(name)), found)
-
-
-def test_few_answers_of_many_annotators_are_not_counted_by_pair():
-    rng = np.random.default_rng(0)
-    for shape, n_values, expected in (
-        ((300, 20), 3, False),
-        ((3, 3000), 3, True),
-        ((3, 3000), 80, False),
-    ):
-        data = reliability(rng.integers(0, n_values, shape), n_values)
-        assert prefers_cells(data, shape[0]) == expected
-    sparse = np.where(rng.random((4, 3000)) < 0.3, 1, -1)
-    assert not prefers_cells(reliability(sparse), 4)
-    # Clusters that are not there, or units that stand for several, are no units alone.
-    wide = rng.integers(0, 3, (3, 3000))
-    assert not prefers_cells(reliability(wide, group=np.arange(3000) // 2), 3)
-    assert not prefers_cells(reliability(wide, weight=np.full(3000, 2)), 3)
+    # With many values, no two answers are counted together.
+    many = None if name == "identity" else np.pad(matrix(name), (0, 96))
+    same_pairs(cohen_pairs(replace(data, n_values=K + 96), len(values), many), found)
 
 
 def test_groups_without_units_change_nothing():
