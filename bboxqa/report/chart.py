@@ -1,4 +1,4 @@
-"""A chart as marks in its own units, and as SVG; `result.plot` draws it on axes.
+"""A chart as marks in its own units, placed in points, and as SVG; `result.plot` draws it.
 
 Colours are named by what they mean; drawings use them as well.
 """
@@ -11,6 +11,7 @@ from unicodedata import east_asian_width
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from bboxqa.core.text import one_line
 from bboxqa.report.numbers import MINUS
@@ -92,6 +93,9 @@ class Text(msgspec.Struct, frozen=True):
     size: float = SMALL
     align: Literal["start", "middle", "end"] = "start"
     color: str = TEXT
+    is_bold: bool = False
+    is_turned: bool = False
+    """Whether it rises by 45°."""
 
 
 Mark = Path | Dot | Text
@@ -204,10 +208,11 @@ def layout(chart: Chart) -> Layout:
 _PIXELS_PER_POINT = 96 / 72
 # Charts that are wider by more than this are scrolled on a phone instead of scaled.
 _MOST_SCALED = 1.1
-_LINE_HEIGHT = 1.15
+LINE_HEIGHT, RADIUS = 1.15, 2.25
+"""The height of a line as a share of the size of its letters; the radius of a dot in points."""
 # From the middle of a line of text to its baseline, as a share of the size of its letters.
 _BASELINE = 0.35
-_TICK, _RADIUS = 3.0, 2.25
+_TICK = 3.0
 
 
 def chart_svg(chart: Chart, label: str) -> str:
@@ -240,18 +245,7 @@ def _svg(chart: Chart, head: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]:.6g} {size[1]:.6g}" '
         f'width="{width}" height="{height}" {head}>'
     )
-    marks = []
-    for mark in chart.marks:
-        if isinstance(mark, Path):
-            marks.append(_path([found.at(*point) for point in mark.points], mark))
-        elif isinstance(mark, Dot):
-            x, y = found.at(mark.x, mark.y)
-            marks.append(
-                f'<circle cx="{x:.6g}" cy="{y:.6g}" r="{_RADIUS:g}" {_paint(mark.color)}/>'
-            )
-        else:
-            marks.append(_text(found.at(mark.x, mark.y), mark))
-    return "\n".join((start, *_axes(found), *marks, *_names(found), "</svg>"))
+    return "\n".join((start, *map(_element, placed_marks(found)), "</svg>"))
 
 
 def _paint(fill: str, stroke: str = "none") -> str:
@@ -262,29 +256,49 @@ def _paint(fill: str, stroke: str = "none") -> str:
     return (f'class="{known}"' if known else "") + other
 
 
-def _path(points: Sequence[Point], look: Path) -> str:
-    more = "" if look.opacity == 1 else f' opacity="{look.opacity:g}"'
-    if look.color != "none":
-        more += f' stroke-width="{look.width:g}"'
-    if look.dashes:
-        more += f' stroke-dasharray="{" ".join(f"{look.width * each:g}" for each in look.dashes)}"'
-    data = "L".join(f"{x:.6g} {y:.6g}" for x, y in points)
-    return f'<path d="M{data}" {_paint(look.fill, look.color)}{more}/>'
+def _element(mark: Mark) -> str:
+    """Return a mark, whose places are in points, as an element of SVG."""
+    if isinstance(mark, Dot):
+        at = f'cx="{mark.x:.6g}" cy="{mark.y:.6g}" r="{RADIUS:g}"'
+        return f"<circle {at} {_paint(mark.color)}/>"
+    if isinstance(mark, Text):
+        return _text(mark)
+    more = "" if mark.opacity == 1 else f' opacity="{mark.opacity:g}"'
+    if mark.color != "none":
+        more += f' stroke-width="{mark.width:g}"'
+    if mark.dashes:
+        more += f' stroke-dasharray="{" ".join(f"{mark.width * each:g}" for each in mark.dashes)}"'
+    data = "L".join(f"{x:.6g} {y:.6g}" for x, y in mark.points)
+    return f'<path d="M{data}" {_paint(mark.fill, mark.color)}{more}/>'
 
 
-def _text(at: Point, mark: Text, more: str = "") -> str:
-    """Return the lines of a text, whose middle is at a point."""
-    lines, step = mark.text.split("\n"), _LINE_HEIGHT * mark.size
-    first = at[1] + _BASELINE * mark.size - step * (len(lines) - 1) / 2
-    more += "" if mark.align == "start" else f' text-anchor="{mark.align}"'
+def _text(mark: Text) -> str:
+    """Return the lines of a text, whose middle is at its point."""
+    lines, step = mark.text.split("\n"), LINE_HEIGHT * mark.size
+    first = mark.y + _BASELINE * mark.size - step * (len(lines) - 1) / 2
+    more = "" if mark.align == "start" else f' text-anchor="{mark.align}"'
+    more += ' font-weight="700"' if mark.is_bold else ""
+    more += f' transform="rotate(-45 {mark.x:.6g} {mark.y:.6g})"' if mark.is_turned else ""
     return "".join(
-        f'<text x="{at[0]:.6g}" y="{first + place * step:.6g}" font-size="{mark.size:g}" '
+        f'<text x="{mark.x:.6g}" y="{first + place * step:.6g}" font-size="{mark.size:g}" '
         f"{_paint(mark.color)}{more}>{escape(one_line(line))}</text>"
         for place, line in enumerate(lines)
     )
 
 
-def _axes(found: Layout) -> Iterator[str]:
+def placed_marks(found: Layout) -> Iterator[Mark]:
+    """Yield all marks of a chart, its axes and names included, in points from the upper left."""
+    yield from _axes(found)
+    for mark in found.chart.marks:
+        if isinstance(mark, Path):
+            yield replace(mark, points=[found.at(*point) for point in mark.points])
+        else:
+            x, y = found.at(mark.x, mark.y)
+            yield replace(mark, x=x, y=y)
+    yield from _names(found)
+
+
+def _axes(found: Layout) -> Iterator[Mark]:
     """Yield the lines of the axes, with at most about six round numbers."""
     chart, left, top = found.chart, found.left, found.top
     right, bottom = left + found.width, top + chart.height
@@ -302,35 +316,32 @@ def _axes(found: Layout) -> Iterator[str]:
             x, y = (found.at(value, 0)[0], bottom) if is_x else (left, found.at(0, value)[1])
             tick = (x, y + _TICK) if is_x else (x - _TICK, y)
             if chart.grid == axis:
-                yield _path([(x, y), (x, top) if is_x else (right, y)], Path((), LINE))
-            yield _path([(x, y), tick], Path((), DIM))
+                yield Path([(x, y), (x, top) if is_x else (right, y)], LINE)
+            yield Path([(x, y), tick], DIM)
             at = (x, y + 10.5) if is_x else (x - 6, y)
-            yield _text(at, Text(0, 0, name, LARGE, "middle" if is_x else "end"))
-        yield _path([(left, bottom), (right, bottom) if is_x else (left, top)], Path((), DIM))
+            yield Text(*at, name, LARGE, "middle" if is_x else "end")
+        yield Path([(left, bottom), (right, bottom) if is_x else (left, top)], DIM)
 
 
-def _names(found: Layout) -> Iterator[str]:
+def _names(found: Layout) -> Iterator[Mark]:
     """Yield the title, names of rows and columns, the x label, and the legend below the plot."""
     chart, bottom = found.chart, found.top + found.chart.height
     if chart.title:
-        yield _text((2, 10), Text(0, 0, chart.title, TITLE), ' font-weight="700"')
+        yield Text(2, 10, chart.title, TITLE, is_bold=True)
     for place, line in enumerate(filter(None, chart.legend)):
-        yield _text((2, 22 + 11 * place), Text(0, 0, line, color=DIM))
+        yield Text(2, 22 + 11 * place, line, color=DIM)
     for row, name in enumerate(chart.rows):
-        yield _text((found.left - 6, found.at(0, row)[1]), Text(0, 0, name, NAME, "end"))
+        yield Text(found.left - 6, found.at(0, row)[1], name, NAME, "end")
     for row, name in enumerate(chart.beside):
-        yield _text((found.left + found.width + 8, found.at(0, row)[1]), Text(0, 0, name, NAME))
+        yield Text(found.left + found.width + 8, found.at(0, row)[1], name, NAME)
     for column, name in enumerate(chart.columns):
-        x, y = found.at(column, 0)[0], bottom + 8
-        turned = f' transform="rotate(-45 {x:.6g} {y:.6g})"'
-        yield _text((x, y), Text(0, 0, name, NAME, "end"), turned)
+        yield Text(found.at(column, 0)[0], bottom + 8, name, NAME, "end", is_turned=True)
     if chart.x_label:
-        at = (found.left + found.width / 2, bottom + 24.5)
-        yield _text(at, Text(0, 0, chart.x_label, LARGE, "middle"))
+        yield Text(found.left + found.width / 2, bottom + 24.5, chart.x_label, LARGE, "middle")
     n_rows = -(-len(chart.keys) // found.keys_in_row)
     for place, key in enumerate(chart.keys):
         row, column = divmod(place, found.keys_in_row)
         x = max(found.left - 4, 2.0) + column * found.key_width
         y = found.total_height - 9 - 13 * (n_rows - 1 - row)
-        yield _path([(x, y), (x + 20, y)], Path((), key.color, width=2, dashes=key.dashes))
-        yield _text((x + 25, y), Text(0, 0, key.name))
+        yield Path([(x, y), (x + 20, y)], key.color, width=2, dashes=key.dashes)
+        yield Text(x + 25, y, key.name)

@@ -8,6 +8,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+import numpy as np
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, unknown_name
@@ -19,21 +20,19 @@ from bboxqa.report.chart import (
     DASHES,
     DIM,
     LARGE,
-    LINE,
-    NAME,
+    LINE_HEIGHT,
+    RADIUS,
     SERIES,
-    SMALL,
     TEXT,
-    TITLE,
     Chart,
     Dot,
     Key,
-    Layout,
     Mark,
     Path,
     Text,
     layout,
     nothing,
+    placed_marks,
     readable_on,
     rectangle,
 )
@@ -339,13 +338,8 @@ def offsets(rows: Rows) -> Chart:
 
 
 _STYLE: dict[str, Any] = {
-    "axes.edgecolor": DIM, "axes.labelcolor": TEXT, "axes.titlecolor": TEXT,
-    "axes.facecolor": "none", "figure.facecolor": "none", "text.color": TEXT,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": False,
-    "axes.titlelocation": "left", "axes.titlesize": TITLE, "axes.titleweight": "bold",
-    "axes.titley": 1.0,
-    "font.size": LARGE, "grid.color": LINE, "grid.linewidth": 0.8, "legend.frameon": False,
-    "xtick.color": DIM, "ytick.color": DIM, "xtick.labelcolor": TEXT, "ytick.labelcolor": TEXT,
+    "axes.titlecolor": TEXT, "axes.titley": 1.0, "axes.facecolor": "none",
+    "figure.facecolor": "none", "text.color": TEXT, "font.size": LARGE, "legend.frameon": False,
     "patch.edgecolor": BACK, "text.parse_math": False, "svg.fonttype": "none",
     "svg.hashsalt": "bboxqa", "pdf.fonttype": 42,
 }  # fmt: skip
@@ -381,83 +375,39 @@ def page_style() -> Iterator[None]:
 
 
 def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
-    """Draw a chart on given axes, or on those of a new figure that a notebook shows."""
-    import matplotlib as mpl
+    """Draw a chart as large as it fits into given axes, or a new figure that a notebook shows."""
+    from matplotlib import pyplot as plt
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
-    from matplotlib.text import Text as Label
 
+    align: Any = {"start": "left", "middle": "center", "end": "right"}
     with page_style():
         found = layout(chart)
+        size = np.array([found.total_width, found.total_height])
         if ax is None:
-            from matplotlib import pyplot as plt
-
-            size = (found.total_width / 72, found.total_height / 72)
-            ax = plt.figure(figsize=size, layout="constrained", facecolor=BACK).subplots()
-        _draw_axes(ax, found)
-        for mark in chart.marks:
+            ax = plt.figure(figsize=(*size / 72,), facecolor=BACK).add_axes((0, 0, 1, 1))
+        ax.set(xlim=(0, size[0]), ylim=(size[1], 0), aspect="equal")
+        ax.set_axis_off()
+        figure: Any = ax.figure
+        scale = float(min(ax.get_window_extent().size / size)) * 72 / figure.dpi
+        for mark in placed_marks(found):
             if isinstance(mark, Text):
-                align: Any = {"start": "left", "middle": "center", "end": "right"}[mark.align]
                 ax.text(
-                    mark.x, mark.y, mark.text, color=mark.color, fontsize=mark.size, ha=align,
-                    va="center", linespacing=1.1,
+                    mark.x, mark.y, mark.text, color=mark.color, fontsize=scale * mark.size,
+                    ha=align[mark.align], va="center", linespacing=LINE_HEIGHT,
+                    weight="bold" if mark.is_bold else "normal",
+                    rotation=45 * mark.is_turned, rotation_mode="anchor",
                 )  # fmt: skip
             elif isinstance(mark, Dot):
-                ax.plot([mark.x], [mark.y], "o", color=mark.color, markersize=4.5, clip_on=False)
+                size_of = 2 * scale * RADIUS
+                ax.plot([mark.x], [mark.y], "o", color=mark.color, markersize=size_of)
             else:
                 ax.add_patch(PathPatch(
                     Outline(mark.points), facecolor=mark.fill, edgecolor=mark.color,
-                    linewidth=mark.width, linestyle=(0, mark.dashes or None), alpha=mark.opacity,
-                    clip_on=False, capstyle="butt",
+                    linewidth=scale * mark.width, linestyle=(0, mark.dashes or None),
+                    alpha=mark.opacity, capstyle="butt",
                 ))  # fmt: skip
-        for each in ax.findobj(Label):
-            # The axes may have had labels before.
-            each.set_fontfamily(mpl.rcParams["font.family"])
     return ax
-
-
-def _draw_axes(ax: "Axes", found: Layout) -> None:
-    """Draw the title and axes with their names, and the entries of the legend."""
-    from matplotlib.lines import Line2D
-
-    chart = found.chart
-    ax.set(xlim=chart.x, ylim=chart.y, xlabel=chart.x_label)
-    lines = [*filter(None, chart.legend)]
-    ax.set_title(chart.title, loc="left", pad=7 + 11 * len(lines))
-    if lines:
-        label = ax.annotate("\n".join(lines), (0, 1), (0, 5), color=DIM, fontsize=SMALL,
-                            xycoords="axes fraction", textcoords="offset points")  # fmt: skip
-        # A long line must not make the axes narrow.
-        label.set_in_layout(False)
-    if not chart.frame:
-        ax.spines[:].set_visible(False)
-        ax.set(xticks=[], yticks=[])
-    if chart.width is not None:
-        ax.set_aspect("equal")
-    if chart.rows:
-        ax.set_yticks(range(len(chart.rows)), chart.rows, fontsize=NAME)
-        ax.tick_params(left=False)
-        ax.spines[["left"]].set_visible(False)
-    for row, text in enumerate(chart.beside):
-        ax.annotate(text, (1, row), (5, 0), fontsize=NAME, va="center",
-                    xycoords=("axes fraction", "data"), textcoords="offset points")  # fmt: skip
-    if chart.columns:
-        ax.set_xticks(
-            range(len(chart.columns)), chart.columns, fontsize=NAME, rotation=45,
-            rotation_mode="anchor", ha="right", va="top",
-        )  # fmt: skip
-        ax.tick_params(length=0)
-    if chart.grid:
-        ax.grid(visible=True, axis=chart.grid)
-        ax.set_axisbelow(True)
-    if chart.keys:
-        handles = [
-            Line2D([], [], color=key.color, linewidth=2, dashes=key.dashes or (None, None))
-            for key in chart.keys
-        ]
-        below = (38 if chart.x_label else 26) / chart.height
-        ax.legend(handles, [key.name for key in chart.keys], loc="upper left", fontsize=SMALL,
-                  bbox_to_anchor=(0, -below), ncols=found.keys_in_row)  # fmt: skip
 
 
 class Plots:
@@ -476,7 +426,7 @@ class Plots:
     >>> from bboxqa.examples import example_file
     >>> result = bboxqa.agree(bboxqa.read(example_file("fruits")))
     >>> ax = result.plot.category_intervals(Figure().subplots())
-    >>> [label.get_text() for label in ax.get_yticklabels()]
+    >>> [label.get_text() for label in ax.texts if "(" in label.get_text()]
     ['Apple (6)', 'Banana (3)']
     """
 
