@@ -8,7 +8,6 @@ import click
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
 from bboxqa.cli.options import A_PATH, COMPARING, READING, params
-from bboxqa.core.errors import DatasetError
 from bboxqa.report import COMPARISON_VIEWS
 
 _OPTIONS = params(
@@ -52,8 +51,7 @@ def compare(
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
     is_result = all((before / name).is_file() for name in ("manifest.json", "summary.json"))
-    saved = read_saved(before) if is_result else None
-    manifest = {} if saved is None else saved["manifest"]
+    manifest = read_saved(before)["manifest"] if is_result else {}
     choices = shared.reading_of(config, given, manifest.get("reading", {}))
     of_result = {k: v for k, v in manifest.get("settings", {}).items() if v is not None}
     settings = shared.agree_settings(config, given, of_result or None, choices)
@@ -65,17 +63,9 @@ def compare(
         check_key(pseudonyms, [out])
     with console.tracking() as progress:
         result = compare_files(
-            before, after, settings, saved=saved, pseudonyms=pseudonyms, digest=out is not None,
-            choices=choices, progress=progress,
+            before, after, settings, inputs=manifest.get("inputs", ()) if is_result else None,
+            pseudonyms=pseudonyms, digest=out is not None, choices=choices, progress=progress,
         )  # fmt: skip
-    if isinstance(result, dict):
-        if out is not None:
-            raise DatasetError([result["reason"]], "Without the measured files, leave --out out.")
-        from bboxqa.report.comparison import since_lines
-
-        views: dict[str, Any] = {"json": dict, "text": since_lines}
-        console.print_result(result, views, output_format, None)
-        return 0
     written = []
     if out is not None:
         from bboxqa.formats.sources import files_read
