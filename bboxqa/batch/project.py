@@ -212,11 +212,9 @@ def _audited(job: _Job, files: Sequence[Path]) -> str:
     from bboxqa.pipelines.audit import audit_files
 
     lists = [file for file in files if is_results_list(file, job.own.choices)]
-    labels = [file for file in files if file not in lists]
-    if len(lists) > 1:
-        return f"not audited: {len(lists):,} lists of results; expected one"
+    labels, model = [file for file in files if file not in lists[:1]], next(iter(lists), None)
     try:
-        result = audit_files(labels, next(iter(lists), None), job.own.agree, job.reading())
+        result = audit_files(labels, model, job.own.agree, job.reading())
     except DatasetError as error:
         return f"not audited: {_line(error)}"
     write_tables(job.folder, {}, {"audit": result.suspects}, raw_csv=job.settings.raw_csv)

@@ -13,7 +13,6 @@ from bboxqa.cli import options as shared
 from bboxqa.cli.agree import how_to_accept, new_path, reading_words, targets_of
 from bboxqa.cli.console import refuse_inputs, refuse_options, show, show_notes, tracking
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, Option, params
-from bboxqa.core.text import count
 from bboxqa.report import AUDIT_VIEWS
 
 if TYPE_CHECKING:
@@ -81,9 +80,8 @@ def audit(
         digest = bool(to.out or to.page)
         reading = replace(AS_COMPARED, digest=digest, choices=choices, progress=progress)
         if folds is not None and to.out is not None:
-            for number, n in enumerate(write_folds(paths, folds, to.out, reading), 1):
-                click.echo(f"Written: {to.out / f'test-{number}.txt'}: {count(n, 'image')}")
-            click.echo("Next: train on train-1.txt, predict the images of test-1.txt, and so on")
+            write_folds(paths, folds, to.out, reading)
+            click.echo(f"Written: {to.out}\nNext: train on train-1.txt, predict test-1.txt, etc.")
             return 0
         result, notes = audit_files(paths, predictions, settings, reading).head(top), list[str]()
         if to.page is not None:

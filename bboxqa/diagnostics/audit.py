@@ -14,7 +14,7 @@ from bboxqa.core.arrays import (
     overlapping_boxes,
     rows,
 )
-from bboxqa.geometry.boxes import bbox_iou, corners, from_corners, overlap
+from bboxqa.geometry.boxes import bbox_iou, corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching.linkage import linked
 from bboxqa.model.annotations import Annotations, Dataset
@@ -336,22 +336,19 @@ def geometric_suspects(data: Dataset) -> Table:
         score = np.where(is_common, 1 - _USUAL / z.clip(_USUAL), 0)
         doubts.append(Doubt(PLACE, score, reason, one=z))
     worst = _worst([*doubts, _twice(of, labels, ~of.iscrowd, REPEATED)])
+    # Images without labels, and those whose labels, two or more, are exactly those before.
     number = np.bincount(of.image, minlength=len(data.image_names))
-    empty = np.flatnonzero(number == 0)
-    share = len(empty) / max(len(number), 1)
-    whole = np.pad(data.image_size[empty], ((0, 0), (2, 0)))
-    lacking = Doubt(MISSING, np.full(len(empty), 1 - 2 * share), EMPTY, one=1 - share)
-    unlabelled = _places(of, 0 * empty, lacking, {"label": -1, "image": empty, "bbox": whole})
-    # Images whose labels, two or more, are exactly those of the image before.
-    is_copy = (number > 1) & (number == np.roll(number, 1))
+    is_empty, is_copy = number == 0, (number > 1) & (number == np.roll(number, 1))
     is_copy[:1] = False
     before = np.arange(len(of)) - number[of.image]
     differs = (of.bbox != of.bbox[before]).any(1) | (of.category != of.category[before])
     is_copy[of.image[differs]] = False
-    at, n = np.flatnonzero(is_copy[of.image]), number[is_copy]
-    first = np.cumsum(n) - n
-    low, high = (each.reduceat(corners(of.bbox[at]), first) for each in (np.minimum, np.maximum))
-    bbox = from_corners(np.hstack([low[:, :2], high[:, 2:]]))
-    repeated = Doubt(PLACE, n / (n + 1), COPIED, one=n)
-    copied = _places(of, at[first], repeated, {"label": -1, "bbox": bbox})
-    return _ranked([unlabelled, copied, _places(of, labels, worst, {})])
+    at = np.flatnonzero(is_empty | is_copy)
+    n, share, alone = number[at], is_empty.sum() / max(len(number), 1), is_empty[at]
+    doubt = Doubt(
+        np.where(alone, MISSING, PLACE), np.where(alone, 1 - 2 * share, n / (n + 1)),
+        np.where(alone, EMPTY, COPIED), one=np.where(alone, 1 - share, n),
+    )  # fmt: skip
+    whole = np.pad(data.image_size[at], ((0, 0), (2, 0)))
+    of_images = _places(of, 0 * at, doubt, {"label": -1, "image": at, "bbox": whole})
+    return _ranked([of_images, _places(of, labels, worst, {})])

@@ -105,7 +105,6 @@ def audit_files(
         basis = "geometry alone, which shows less than the predictions of a model would"
     else:
         predictions = reference.named_alike(labels, predictions, settings.category_map)
-        labels = replace(labels, notes=(*predictions.notes, *labels.notes))
         asked, known = {*labels.image_names}, {*predictions.image_names}
         # Where YOLO found nothing, it writes no file.
         if predictions.reading.missing_txt == "asked" and asked & known:
@@ -123,8 +122,8 @@ def audit_files(
     )  # fmt: skip
 
 
-def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> list[int]:
-    """Write lists of images to train on and to predict; return how many each fold predicts.
+def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> None:
+    """Write lists of images to train on and to predict.
 
     Images of one folder stay together if there are as many folders as folds, since they are mostly
     frames of one video or images of one place; otherwise images are dealt out by name.
@@ -140,14 +139,13 @@ def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> lis
             for part, chosen in (("train", group % folds != fold), ("test", group % folds == fold)):
                 listed = "".join(f"{names[each]}\n" for each in np.flatnonzero(chosen))
                 (scratch / f"{part}-{fold + 1}.txt").write_text(listed, "utf-8")
-    return [int((group % folds == fold).sum()) for fold in range(folds)]
 
 
 def _check_one(labels: Dataset) -> None:
     """Refuse results of a model, and labels of several annotators, with what can be done."""
     for name in (each.name for each in labels.sources if each.score is not None):
-        typed = shlex.join(["bboxqa", "audit", "LABELS", "--predictions", name])
         problem = f"{name}: is a list of results of a model; expected labels"
+        typed = f"bboxqa audit LABELS --predictions {shlex.quote(name)}"
         raise DatasetError([problem], f"Audit labels with it: {typed}")
     if several := reference.several_drew(labels):
         paths = shlex.join(each.name for each in labels.sources) or "FILES"
@@ -197,7 +195,7 @@ def _consensus(data: Dataset) -> tuple[Dataset, str, Annotations]:
 def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset]:
     """Return the labels in the images that both have, with notes, and both in one data set."""
     name = reference.file_names(model, "predictions")
-    model, notes = reference.as_one(model, name), list[str]()
+    model, notes = reference.as_one(model, name), [*model.notes]
     drawn, own = reference.in_common(labels, model, name)
     of, names = own.annotations, own.category_names
     known = np.array([each in drawn.category_names for each in names], np.bool_)[of.category]
@@ -222,18 +220,12 @@ def _joined(labels: Dataset, model: Dataset) -> tuple[Dataset, Dataset]:
 def _tables(
     found: Table, labels: Dataset, both: Dataset, place: IndexArray
 ) -> tuple[Table, Table, Table]:
-    """Return the table of places, and how many there are of each kind and in each image.
-
-    Images come with the worst first. Reasons with equal figures are put into words once.
-    """
+    """Return the table of places, and how many are of each kind, and in each image, worst first."""
     drawn, place, n_images = labels.annotations, np.append(place, -1), len(labels.image_names)
     of = np.append(both.annotations.category, -1).astype(np.int32)
     suggested = np.where(found["kind"] == places.SPURIOUS, np.int32(-1), of[found["prediction"]])
     ids = tuple(drawn.shown_ids(np.arange(len(drawn))))
-    figures = ((100 * np.nan_to_num(found[each])).round().astype(int) for each in ("one", "other"))
-    (why, one, other), code, _ = distinct_rows(found["reason"], *figures)
-    every = zip(why.tolist(), (one / 100).tolist(), (other / 100).tolist(), strict=True)
-    reasons = tuple(places.REASONS[each].format(*pair) for each, *pair in every)
+    why = zip(*(found[each].tolist() for each in ("reason", "one", "other")), strict=True)
     predicted = place[found["prediction"]]
     suspects = Table({
         "rank": np.arange(1, len(found) + 1),
@@ -245,7 +237,7 @@ def _tables(
         "category": Categorical(of[found["label"]], both.category_names),
         "suggested": Categorical(suggested, both.category_names),
         "score": found["score"].round(6),
-        "reason": Categorical(code.astype(np.int32), reasons),
+        "reason": np.array([places.REASONS[each].format(*pair) for each, *pair in why], object),
     })  # fmt: skip
     worth = found.take(np.flatnonzero(found["score"] >= WORTH))
     n_worth, n = (np.bincount(each["kind"], minlength=len(KINDS)) for each in (worth, found))

@@ -277,7 +277,7 @@ def test_geometry_alone(tmp_path):
         "place": "3.png", "twice": "4.png", "missing": "30.png",
     } | {"place": by_reason["all 2 labels are as in the image before"]["image"]}  # fmt: skip
     copied = by_reason["all 2 labels are as in the image before"]
-    assert (copied["image"], copied["width"], copied["score"]) == ("32.png", 79, 0.666667)
+    assert (copied["image"], copied["width"], copied["score"]) == ("32.png", 400, 0.666667)
     nothing = write(tmp_path / "empty.json", document([]) | {"images": []})
     assert len(bboxqa.audit(nothing).suspects) == 0
 
@@ -490,9 +490,8 @@ def test_folds(tmp_path, names, groups):
         record["file_name"] = name
     labels, out = write(tmp_path / "labels.json", content), tmp_path / "folds"
     done = run("audit", labels, "--folds", 2, "--out", out)
-    assert done.returncode == 0
+    assert (done.returncode, f"Written: {out}" in done.stdout) == (0, True)
     for number, own in enumerate(groups, 1):
-        assert f"test-{number}.txt: {len(own)} image" in done.stdout
         assert (out / f"test-{number}.txt").read_text("utf-8").split() == own
         rest = [name for name in names if name not in own]
         assert (out / f"train-{number}.txt").read_text("utf-8").split() == rest
