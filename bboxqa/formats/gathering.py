@@ -52,7 +52,7 @@ def content_of(
 ) -> tuple[Content, list[str]]:
     """Return the records of all files, joined as in their data set, and notes.
 
-    Names in the records are replaced by pseudonyms. The last four are of `Reading.on_joined`.
+    Names in the records are replaced by pseudonyms. The last four are of `ReadSettings.on_joined`.
     """
     is_named = attribution.names != (UNNAMED,)
     found = _Joined(data, is_named=is_named, is_joint=len(files) > 1)

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,9 +16,7 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
-    Progress,
     RowArrays,
-    Steps,
     TextArray,
     find,
 )
@@ -218,12 +216,22 @@ LOWEST_SCORE = 0.5
 """The default of the lowest score of results that count."""
 
 
-class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What to read besides ids, boxes and crowds, and how."""
+FILE = "file"
+"""The value of the session key that makes each file a session."""
+ByFiles = Literal["all", "any", "typed", "none"]
+VIDEO_KEY = "video_id"
+"""The key of image records that names the video."""
+TRACK_KEYS = ("track_id", "instance_id", "attributes.track_id", "attributes.track")
+"""The keys that may name the track of an annotation, in order of preference."""
 
-    keys: tuple[str, ...]
-    """The keys to look at: of the annotator, the session and the time."""
-    outlines: bool = False
+
+class ReadSettings(AgreeSettings, frozen=True, kw_only=True):
+    """What is read of files besides ids, boxes and crowds, and how files are joined to a data set.
+
+    Formats read what the fields from `outlines` to `choices` and `keys` say; see `bboxqa.read`.
+    """
+
+    outlines: bool = True
     """Whether to read polygons and masks."""
     keypoints: bool = False
     """Whether to read key points, also of annotations that have no box."""
@@ -242,33 +250,12 @@ class ReadSettings(msgspec.Struct, frozen=True, kw_only=True):
     whole: bool = False
     """Whether to read all that rules examine, and to keep the text."""
     digest: bool = True
-    """Whether to compute the digest of the file."""
-    progress: Steps | None = None
-    """Called as ``progress(done, total)`` with bytes."""
+    """Whether to compute the digest of a single file."""
+    progress: Callable[..., None] | None = None
+    """Called as ``progress(stage, done, total)``, by formats as ``progress(done, total)`` with
+    bytes."""
     choices: Choices = NO_CHOICES
     """What the user supplies about the files."""
-
-
-WHOLE = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, rotated=True, whole=True)
-"""What rules read of a file."""
-
-
-FILE = "file"
-"""The value of the session key that makes each file a session."""
-ByFiles = Literal["all", "any", "typed", "none"]
-VIDEO_KEY = "video_id"
-"""The key of image records that names the video."""
-TRACK_KEYS = ("track_id", "instance_id", "attributes.track_id", "attributes.track")
-"""The keys that may name the track of an annotation, in order of preference."""
-
-
-class Reading(AgreeSettings, frozen=True, kw_only=True):
-    """What is read into a data set, and how files are joined; see `bboxqa.read`."""
-
-    outlines: bool = True
-    keypoints: bool = False
-    rotated: bool = False
-    scores: bool = False
     min_annotators: int = 2
     by_files: ByFiles = "any"
     """Where one annotator is enough: which files may be people if they share images."""
@@ -278,16 +265,9 @@ class Reading(AgreeSettings, frozen=True, kw_only=True):
     """Whether images of equal names in files that name nobody are refused."""
     predictions: Path | None = None
     """A file of results, whose annotator is called like the file."""
-    score: float = LOWEST_SCORE
-    """The minimum score of results that count as annotations."""
     truth: Path | None = None
     """The file whose images and categories lists of results take if no other file has them."""
     pseudonyms: Path | None = None
-    digest: bool = True
-    records: bool = False
-    on_records: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
-    progress: Progress | None = None
-    choices: Choices = NO_CHOICES
     check: Callable[..., None] | None = None
     """Called with the files and the attribution. It raises an error for files that must not be
     measured."""
@@ -295,18 +275,18 @@ class Reading(AgreeSettings, frozen=True, kw_only=True):
     """Called with the files, the attribution, the rows of their annotations, and a note on work of
     one annotator in several records of an image."""
 
-    def settings(self) -> ReadSettings:
-        """Return what is read of each file."""
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys to look at: of the annotator, the session, the time and the track."""
         keys = [*ANNOTATOR_KEYS] if self.annotator_key is None else [self.annotator_key]
         keys += filter(None, (self.session_key, self.time_key))
         keys += (*TRACK_KEYS, VIDEO_KEY) if self.tracks else ()
-        own, named = self.__struct_fields__, ReadSettings.__struct_fields__
-        shared: dict[str, Any] = {name: getattr(self, name) for name in named if name in own}
-        shared["progress"] = self.progress and partial(self.progress, "reading")
-        return ReadSettings(keys=tuple(dict.fromkeys(keys)), **shared)
+        return tuple(dict.fromkeys(keys))
 
 
-EVERYTHING = Reading()
+EVERYTHING = ReadSettings()
+WHOLE = ReadSettings(keypoints=True, rotated=True, whole=True)
+"""What rules read of a file."""
 
 
 class Authors(RowArrays, frozen=True, eq=False):

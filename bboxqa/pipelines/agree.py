@@ -19,7 +19,7 @@ from bboxqa.core.text import count, first_few, names_in_words, one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.opening import refuse_results
-from bboxqa.formats.records import LOWEST_SCORE, Reading
+from bboxqa.formats.records import LOWEST_SCORE, ReadSettings
 from bboxqa.geometry.registry import similarity
 from bboxqa.geometry.similarity import OUTLINES
 from bboxqa.matching import matchers
@@ -142,7 +142,7 @@ def checked_data(data: Dataset, settings: AgreeSettings, name: str) -> Dataset:
 def agree_files(
     source: Data,
     settings: AgreeSettings,
-    reading: Reading = AS_COMPARED,
+    reading: ReadSettings = AS_COMPARED,
     reference: str | None = None,
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.

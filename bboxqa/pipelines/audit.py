@@ -16,7 +16,7 @@ from bboxqa.core.text import count, first_few
 from bboxqa.diagnostics import audit as places
 from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO, check_scores
-from bboxqa.formats.records import Reading
+from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.scanner import LIST
 from bboxqa.formats.source import SourcePath
@@ -80,7 +80,7 @@ def audit_files(
     labels: Data | Dataset,
     predictions: Data | Dataset | None,
     settings: AgreeSettings,
-    reading: Reading,
+    reading: ReadSettings,
 ) -> AuditResult:
     """Read labels and predictions, and audit the labels; see `audit`."""
     one = replace(reading, min_annotators=1, by_files="any", scores=True, score=0.0)
@@ -122,7 +122,7 @@ def audit_files(
     )  # fmt: skip
 
 
-def write_folds(labels: Data, folds: int, folder: Path, reading: Reading) -> None:
+def write_folds(labels: Data, folds: int, folder: Path, reading: ReadSettings) -> None:
     """Write lists of images to train on and to predict.
 
     Images of one folder stay together if there are as many folders as folds, since they are mostly

@@ -40,7 +40,7 @@ from bboxqa.core.text import one_line, typed_paths
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.names import join_advice
-from bboxqa.formats.records import Reading
+from bboxqa.formats.records import ReadSettings
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, Source
 from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, Version
 from bboxqa.model.results import ThresholdResult
@@ -392,7 +392,10 @@ def _change(
 
 
 def _former(
-    saved: Sequence[Mapping[str, Any]], settings: AgreeSettings, reading: Reading, after: AnyPath
+    saved: Sequence[Mapping[str, Any]],
+    settings: AgreeSettings,
+    reading: ReadSettings,
+    after: AnyPath,
 ) -> Dataset:
     """Return the data that were measured; raise DatasetError if the files are not as they were."""
     sources = [each for each in msgspec.convert(saved, list[Source]) if each.role == "annotations"]

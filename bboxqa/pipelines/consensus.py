@@ -18,7 +18,7 @@ from bboxqa.core.json_values import json_bytes
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, count, first_few, joined, names_in_words, one_line
 from bboxqa.formats.choices import given
-from bboxqa.formats.records import WRITTEN_ANGLE, AnnotationFile, Reading
+from bboxqa.formats.records import WRITTEN_ANGLE, AnnotationFile, ReadSettings
 from bboxqa.formats.registry import writer, writer_names
 from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.formats.writing.losses import said
@@ -142,7 +142,7 @@ def _numbered(known: Mapping[str, Record], names: Sequence[str], key: str) -> li
 def consensus_of_files(
     source: Data,
     settings: AgreeSettings,
-    reading: Reading,
+    reading: ReadSettings,
     quorum: float | None = None,
     iou_threshold: float = LINK,
 ) -> tuple[ConsensusResult, Known]:

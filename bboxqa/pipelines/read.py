@@ -18,7 +18,7 @@ from bboxqa.core.plugins import lookup
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile, Reading
+from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile, ReadSettings
 from bboxqa.formats.sources import as_paths
 from bboxqa.geometry import registry as similarities
 from bboxqa.geometry.similarity import OUTLINES
@@ -115,7 +115,7 @@ def read(
     """
     if category_map is not None and not isinstance(category_map, Mapping):
         raise ConfigError(f"is {category_map!r}; expected such as {{'Cat': 'cat'}}", "category_map")
-    reading = Reading(
+    reading = ReadSettings(
         annotator_key=annotator_key, attribution=cast("Any", attribution), filter=pattern,
         join=join, outlines=segmentation, keypoints=keypoints, rotated=segmentation, tracks=tracks,
         category_map=dict(category_map or {}), min_annotators=min_annotators, asked=asked,
@@ -131,7 +131,7 @@ def read(
 read_coco = read
 
 
-def _read(source: Data, reading: Reading) -> Dataset:
+def _read(source: Data, reading: ReadSettings) -> Dataset:
     """Return the data set of files, or of a document or a table in memory; see `read`."""
     if isinstance(source, Mapping) and not source:
         raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
@@ -159,7 +159,7 @@ def _read(source: Data, reading: Reading) -> Dataset:
             raise with_findings(error, reading.choices, reading.predictions, files) from None
 
 
-def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:
+def _read_bytes(content: bytes, file: str, reading: ReadSettings) -> Dataset:
     """Return the data set of a file in memory; messages call it by the stem of `file`."""
     name = Path(file).stem
     with TemporaryDirectory() as folder:
@@ -177,11 +177,11 @@ def _read_bytes(content: bytes, file: str, reading: Reading) -> Dataset:
     return replace(data, sources=tuple(replace(each, name=name) for each in data.sources))
 
 
-AS_COMPARED = Reading(outlines=False, by_files="none")
+AS_COMPARED = ReadSettings(outlines=False, by_files="none")
 """Outlines and key points are read if the similarity needs them, or on request."""
 
 
-def read_for(source: Data, settings: AgreeSettings, reading: Reading = AS_COMPARED) -> Dataset:
+def read_for(source: Data, settings: AgreeSettings, reading: ReadSettings = AS_COMPARED) -> Dataset:
     """Return the data set of a source after checks for defects that would falsify agreement.
 
     What the settings say comes before `reading`, whose `check` replaces the checks of the settings.

@@ -18,7 +18,7 @@ from bboxqa.diagnostics.against_reference import (
 )
 from bboxqa.formats.choices import choices_of
 from bboxqa.formats.dataset.names import join_advice, join_name, left_out_by, variant_remark
-from bboxqa.formats.records import Reading
+from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.yolo import class_names
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
@@ -359,7 +359,9 @@ def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
     ), row
 
 
-def read_other(source: Data, team: Dataset, settings: AgreeSettings, reading: Reading) -> Dataset:
+def read_other(
+    source: Data, team: Dataset, settings: AgreeSettings, reading: ReadSettings
+) -> Dataset:
     """Return a data set to compare annotators with."""
     # These settings apply to the files of the annotators only.
     own = replace(

@@ -20,7 +20,7 @@ from bboxqa import validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import scanner, source
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.records import Reading
+from bboxqa.formats.records import ReadSettings
 from bboxqa.model.annotations import times_of
 from bboxqa.model.masks import SegmentationKind
 
@@ -28,7 +28,7 @@ SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
 
 
 def read(tmp_path, content, **more):
-    return read_dataset(write(tmp_path / "export.json", content), Reading(**more))
+    return read_dataset(write(tmp_path / "export.json", content), ReadSettings(**more))
 
 
 def pair(**more):
@@ -246,7 +246,7 @@ def test_key_points_beside_boxes_are_counted_and_left_out(tmp_path):
     assert data.annotations.id.tolist() == [1, 2]
     said = "2 annotations with key points and no box not compared; --similarity keypoints"
     assert any(said in note for note in data.notes)
-    with_points = read_dataset(path, Reading(keypoints=True))
+    with_points = read_dataset(path, ReadSettings(keypoints=True))
     assert sorted(with_points.annotations.id.tolist()) == [1, 2, 7, 8]
     (problem,) = problems(tmp_path, document(alone, categories=joints))
     assert "annotations[0] (id 7) and 1 more: bbox is missing" in problem
@@ -270,7 +270,7 @@ def test_people_whose_folders_are_links_are_read(tmp_path, n_links):
 
 def refused(path, **more):
     with pytest.raises(DatasetError) as caught:
-        read_dataset(path, Reading(**more))
+        read_dataset(path, ReadSettings(**more))
     return caught.value
 
 
@@ -393,7 +393,9 @@ def test_outlines_that_are_not_sound(outline, tmp_path):
     content = document([*pair(segmentation=outline)[:1], annotation(2, rater="bob")])
     (problem,) = problems(tmp_path, content)
     assert re.match(r"annotations?(\[0\] \(id 1\)| 1): (segmentation cannot be|a polygon)", problem)
-    assert len(read_dataset(tmp_path / "export.json", Reading(outlines=False)).annotations) == 2
+    assert (
+        len(read_dataset(tmp_path / "export.json", ReadSettings(outlines=False)).annotations) == 2
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from support.tool_files import SUFFIXES, asked, text_of, write
 from bboxqa import agree, convert, read_coco, validate
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.records import Reading
+from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.sources import listed, sources_of
 from bboxqa.model.annotations import Choices
 
@@ -40,7 +40,7 @@ def keyed(key, *values):
 
 
 def read(tmp_path, content, **more):
-    return read_dataset(put(tmp_path / "export.json", content), Reading(**more))
+    return read_dataset(put(tmp_path / "export.json", content), ReadSettings(**more))
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ def test_images_join_by_name_and_categories_by_name(tmp_path):
 
 def test_a_pattern_chooses_files_of_a_folder(tmp_path):
     paths = files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=OTHER)
-    data = read_dataset(tmp_path, Reading(filter="*_v2.json"))
+    data = read_dataset(tmp_path, ReadSettings(filter="*_v2.json"))
     assert data.annotator_names == ("ann_v2", "bob_v2")
     with pytest.raises(DatasetError, match=r"folder of labels that matches '\*_v3"):
-        read_dataset(tmp_path, Reading(filter="*_v3.json"))
+        read_dataset(tmp_path, ReadSettings(filter="*_v3.json"))
     with pytest.raises(DatasetError, match=f"a file is given twice: {paths[0]}"):
         read_dataset([*paths, paths[0]])
 
@@ -201,7 +201,7 @@ FOLDER_EACH = "named by a folder for each: --annotator NAME=FOLDER --annotator N
 def test_a_format_names_its_own_ways(tmp_path, form, way):
     write(tmp_path, **{f"ann/1.{SUFFIXES.get(form, 'json')}": text_of(form, who="ann")})
     with pytest.raises(DatasetError) as caught:
-        read_dataset(tmp_path / "ann", Reading(choices=Choices(image_size=(100, 100))))
+        read_dataset(tmp_path / "ann", ReadSettings(choices=Choices(image_size=(100, 100))))
     assert way in str(caught.value)
 
 
@@ -284,7 +284,7 @@ def test_jobs_in_groups_of_images_are_taken_only_if_people_are_named(tmp_path, p
     assert "CVAT names the assignee of a job" in error.value.advice
     named = {f"p{n}": [tmp_path / f"job{n}.xml", tmp_path / f"job{n + 3}.xml"] for n in range(3)}
     assert read_dataset(named).annotator_names == ("p0", "p1", "p2")
-    assert len(read_dataset(tmp_path, Reading(attribution="files")).annotator_names) == 6
+    assert len(read_dataset(tmp_path, ReadSettings(attribution="files")).annotator_names) == 6
 
 
 def test_splits_of_one_person_are_refused(tmp_path):
@@ -297,7 +297,7 @@ def test_splits_of_one_person_are_refused(tmp_path):
     coco(tmp_path / "annotations.json", [*FIRST, *SECOND])
     with pytest.raises(NothingToCompareError, match="splits of one data set"):
         read_dataset(tmp_path)
-    assert len(read_dataset(tmp_path, Reading(min_annotators=1)).image_names) == 8
+    assert len(read_dataset(tmp_path, ReadSettings(min_annotators=1)).image_names) == 8
 
 
 def test_all_people_of_a_group_without_common_images_are_counted(tmp_path):
@@ -319,7 +319,7 @@ def test_the_command_that_looks_for_a_cause_has_all_files(tmp_path):
 def test_folders_of_images_with_one_label_file_of_each_person_are_refused(tmp_path):
     for n, (place, who) in enumerate(product(("image1", "image2"), ("ann", "bob"))):
         labels(tmp_path / place / who, "yolo", FIRST[:1], n)
-    reading = Reading(choices=Choices(image_size=(100, 100)))
+    reading = ReadSettings(choices=Choices(image_size=(100, 100)))
     with pytest.raises(NothingToCompareError, match="are named '0'; either folder") as error:
         read_dataset(tmp_path, reading)
     assert f"bboxqa agree {tmp_path / 'image1'}\n" in error.value.advice
@@ -355,7 +355,7 @@ def test_folders_of_labels_are_people(tmp_path, form, place):
     labels(tmp_path / f"{place}ann", form, FIRST)
     labels(tmp_path / f"{place}bob", form, FIRST, 4)
     (tmp_path / "classes.txt").write_text("cat\n")
-    data = read_dataset(tmp_path, Reading(choices=Choices(image_size=(100, 100))))
+    data = read_dataset(tmp_path, ReadSettings(choices=Choices(image_size=(100, 100))))
     assert data.annotator_names == ("ann", "bob")
     assert data.attribution == "one folder per annotator"
     assert len(data.image_names) == 4
@@ -419,7 +419,11 @@ def test_annotators_who_are_named_in_part_are_refused(tmp_path):
     for use in (read_dataset, lambda path: convert(path, tmp_path / "out", to="coco")):
         with pytest.raises(DatasetError, match=r"c\.json: nobody is named, while the key"):
             use(tmp_path)
-    assert read_dataset(tmp_path, Reading(attribution="files")).annotator_names == ("a", "b", "c")
+    assert read_dataset(tmp_path, ReadSettings(attribution="files")).annotator_names == (
+        "a",
+        "b",
+        "c",
+    )
 
 
 @pytest.mark.parametrize("deep", ["", "a/b/c"])

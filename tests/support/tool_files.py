@@ -75,7 +75,7 @@ def found(path, code):
 
 def translation_of(translate, source, **choices):
     """Return the translation of a source, and its annotations."""
-    settings = ReadSettings(keys=(), outlines=True, records=True, choices=choices_of(choices))
+    settings = ReadSettings(records=True, choices=choices_of(choices))
     found = Collector(settings)
     translate(source, found)
     found.flush()

@@ -35,14 +35,16 @@ from bboxqa.formats.dataset.sessions import (
 )
 from bboxqa.formats.document import apart_note
 from bboxqa.formats.measured import more_rows
-from bboxqa.formats.records import AnnotationFile, Reading, ids_of
+from bboxqa.formats.records import AnnotationFile, ReadSettings, ids_of
 from bboxqa.model.annotations import Dataset
 
 _SHOWN = 3
 _SIDES = f"0 or more, and at most {MAX_COORDINATE:g} px"
 
 
-def join(files: Sequence[AnnotationFile], attribution: Attribution, reading: Reading) -> Dataset:
+def join(
+    files: Sequence[AnnotationFile], attribution: Attribution, reading: ReadSettings
+) -> Dataset:
     """Join all files to one data set.
 
     Raises DatasetError with every reference to an unknown id, duplicate id, negative size,

@@ -22,7 +22,6 @@ from bboxqa.formats.records import (
     AnnotationFile,
     Authors,
     Image,
-    Reading,
     ReadSettings,
     annotator_name,
 )
@@ -66,7 +65,9 @@ class Attribution(msgspec.Struct, frozen=True, eq=False):
         return self.names == (UNNAMED,)
 
 
-def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
+def attribute(
+    files: Sequence[AnnotationFile], sources: Sources, reading: ReadSettings
+) -> Attribution:
     """Return the annotator of each annotation.
 
     Raises DatasetError if annotators are named in part, or fewer than `min_annotators` are found,
@@ -108,7 +109,7 @@ def attribute(files: Sequence[AnnotationFile], sources: Sources, reading: Readin
     raise _nothing_found(files, found, reading)
 
 
-def _are_people(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> bool:
+def _are_people(files: Sequence[AnnotationFile], sources: Sources, reading: ReadSettings) -> bool:
     """Return whether several files that name nobody are people; always where two are needed."""
     by = reading.by_files
     if reading.attribution == "files" or reading.min_annotators > 1 or by == "all":
@@ -119,7 +120,7 @@ def _are_people(files: Sequence[AnnotationFile], sources: Sources, reading: Read
 
 
 def _by_key(
-    files: Sequence[AnnotationFile], reading: Reading, *, chosen: bool
+    files: Sequence[AnnotationFile], reading: ReadSettings, *, chosen: bool
 ) -> list[Attribution]:
     """Return one attribution for each annotator key that occurs, in the order of the keys."""
     keys = ANNOTATOR_KEYS if reading.annotator_key is None else (reading.annotator_key,)
@@ -222,7 +223,9 @@ def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attrib
     return [Attribution("repeated image records with one file_name", authors, asked, people)]
 
 
-def _by_file(files: Sequence[AnnotationFile], sources: Sources, reading: Reading) -> Attribution:
+def _by_file(
+    files: Sequence[AnnotationFile], sources: Sources, reading: ReadSettings
+) -> Attribution:
     """Attribute each file to one annotator."""
     is_chosen = sources.is_named or reading.attribution == "files"
     is_checked, are_sessions = reading.min_annotators > 1, reading.session_key == FILE
@@ -337,7 +340,7 @@ def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:
 
 def _outlines(file: AnnotationFile, choices: Choices) -> list[bytes]:
     """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
-    settings = ReadSettings(keys=ANNOTATOR_KEYS, outlines=True, keypoints=True, choices=choices)
+    settings = ReadSettings(keypoints=True, choices=choices)
     columns = format_of(file.path, choices).read(file.path, settings).columns
     outlines, points = columns.segmentation, columns.keypoints
     found = [] if outlines is None else [outlines.xy.tobytes(), outlines.counts.tobytes()]
@@ -355,7 +358,7 @@ def _lines(files: Sequence[AnnotationFile]) -> str:
 
 
 def _nothing_found(
-    files: Sequence[AnnotationFile], found: Sequence[Attribution], reading: Reading
+    files: Sequence[AnnotationFile], found: Sequence[Attribution], reading: ReadSettings
 ) -> NothingToCompareError:
     """Return an error for files by fewer than two annotators, with how to name them."""
     named = [each for each in found if not each.is_of_nobody]

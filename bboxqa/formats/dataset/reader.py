@@ -4,6 +4,7 @@ Lists of results are annotators with the images and categories of other files.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from bboxqa.formats.coco.reader import read_results
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import with_category_map, with_join_names
 from bboxqa.formats.dataset.people import Attribution, attribute, refuse_equal_names
-from bboxqa.formats.records import EVERYTHING, AnnotationFile, Reading, id_number
+from bboxqa.formats.records import EVERYTHING, AnnotationFile, ReadSettings, id_number
 from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import (
@@ -37,7 +38,7 @@ _NAMED = 3
 
 # Reading creates millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
-def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
+def read_dataset(source: Files, reading: ReadSettings = EVERYTHING) -> Dataset:
     """Return the data set of one or several files; see `bboxqa.read`.
 
     Raises DatasetError with every problem that would falsify a result.
@@ -58,9 +59,10 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
     try:
         check_free_memory(sources.files)
         options = replace(
-            reading.settings(),
+            reading,
             digest=reading.digest or len(sources.files) > 1,
             tables=any(is_results_list(each, reading.choices) for each in sources.files),
+            progress=None if reading.progress is None else partial(reading.progress, "reading"),
         )
         errors, files = list[DatasetError](), list[AnnotationFile]()
         for file, name in zip(sources.files, sources.names, strict=True):
@@ -108,7 +110,7 @@ def read_dataset(source: Files, reading: Reading = EVERYTHING) -> Dataset:
 
 
 def _pseudonymous(
-    found: Attribution, sources: Sources, reading: Reading, key: Path
+    found: Attribution, sources: Sources, reading: ReadSettings, key: Path
 ) -> tuple[Attribution, Callable[[Any], Any]]:
     """Return annotators by their pseudonyms, and a function that replaces names in texts."""
     kept = {each for each in found.names if is_split(each)}
@@ -146,7 +148,7 @@ def _all_of(errors: Sequence[DatasetError]) -> DatasetError:
 
 
 def _with_results(
-    read: Sequence[AnnotationFile], sources: Sources, reading: Reading
+    read: Sequence[AnnotationFile], sources: Sources, reading: ReadSettings
 ) -> tuple[list[AnnotationFile], list[AnnotationFile], list[str]]:
     """Return files whose lists of results, last, have the images of other files.
 
@@ -160,7 +162,7 @@ def _with_results(
     if lists and not sources.is_named:
         tables = [file for file in files if not len(file.columns.id)]
         files = [file for file in files if len(file.columns.id)]
-    options = reading.settings()
+    options = replace(reading, progress=None)
     if reading.truth is not None and lists and not others:
         truth = SourcePath(reading.truth)
         others = [format_of(truth, options.choices).read(truth, replace(options, tables=True))]
@@ -225,7 +227,7 @@ def _result_notes(lists: Sequence[AnnotationFile], *, are_named: bool) -> Iterat
 
 
 def _attribution_of(
-    files: Sequence[AnnotationFile], sources: Sources, reading: Reading
+    files: Sequence[AnnotationFile], sources: Sources, reading: ReadSettings
 ) -> Attribution:
     """Return the annotators of all files, among them those of lists of results, and a model."""
     given = [file for file in files if file.source.role != "predictions"]

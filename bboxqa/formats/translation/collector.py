@@ -143,7 +143,7 @@ class Part(msgspec.Struct, frozen=True, eq=False):
     memory."""
 
 
-_NOTHING_MORE = ReadSettings(keys=(), outlines=True, records=True)
+_NOTHING_MORE = ReadSettings(records=True)
 
 
 class Collector:
