@@ -253,7 +253,7 @@ def test_a_folder_with_files_of_several_formats(site, tmp_path):
 def test_a_coordinate_that_is_not_a_number_is_refused(coordinates, site, tmp_path):
     add(site, "formats", "acme_not_numbers")
     path = write(tmp_path / "boxes.csv", f"{TABLE}a.jpg,ann,cat,{coordinates}\n")
-    with pytest.raises(DatasetError, match=r"annotations\[2\] \(id 3\): bbox cannot be used"):
+    with pytest.raises(DatasetError, match=r"annotations\[2\] \(id 3\): bbox is missing or"):
         bboxqa.read_coco(path)
 
 

@@ -12,7 +12,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import alike, count
 from bboxqa.formats.columns import FARTHEST, Columns, Form, Kind
 from bboxqa.formats.records import (
-    ID_KEYS,
     Authors,
     FileColumns,
     ReadSettings,
@@ -215,36 +214,24 @@ def _wrong(columns: Columns, options: ReadSettings, bbox: FloatArray) -> dict[st
     return wrong
 
 
-_EXPECTED = {
-    "": "an object",
-    **dict.fromkeys(ID_KEYS, "a whole number, or text"),
-    "bbox": "4 finite numbers: x, y, width, height (what five are: --rotated FORM)",
-    "iscrowd": "0 or 1",
-    "segmentation": "a list of rings [x, y, x, y, ...] of finite numbers, or size and counts",
-    "keypoints": "finite numbers: x, y and visibility of each",
-    "attributes.rotation": "an angle in degrees",
-}
-
-
 def _problems(
     name: str, columns: Columns, wrong: Mapping[str, BoolArray], records: str
 ) -> Iterator[str]:
-    """Yield problems with annotations of a file, and with the names of their annotators."""
-    listed = []
+    """Yield problems with annotations of a file, and with the names of their annotators.
+
+    The rules of `validate` say what each value is, and what was expected.
+    """
     for key, is_wrong in wrong.items():
         rows = np.flatnonzero(is_wrong & ~wrong[""] if key else is_wrong)
-        is_there = columns.kind.get(key, columns.record)[rows] != Kind.MISSING
-        for part, is_what in ((rows[is_there], "cannot be used"), (rows[~is_there], "is missing")):
-            if not len(part):
-                continue
-            row = int(part[0])
+        if len(rows):
+            row = int(rows[0])
             own = f" (id {columns.text_ids.get(row, columns.id[row])})"
             has_id = columns.valid["id"][row] and records == "annotations"
             place = f"segment {row + 1}" if columns.are_segments else f"{records}[{row}]"
-            label = f"{place}{own * bool(has_id)}{more_rows(part)}"
-            said = f"{key or 'the record'} {is_what}; expected {_EXPECTED[key]}"
-            listed.append((row, f"{name}: {label}: {said}"))
-    yield from (problem for _, problem in sorted(listed))
+            label = f"{place}{own * bool(has_id)}{more_rows(rows)}"
+            expected = "; expected 4 finite numbers (what five are: --rotated FORM)"
+            said = f"{key or 'the record'} is missing or cannot be used{expected * (key == 'bbox')}"
+            yield f"{name}: {label}: {said}"
     for texts in columns.annotator_texts.values():
         yield from (f"{name}: annotators {problem}" for problem in alike(sorted(texts)))
 

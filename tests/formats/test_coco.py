@@ -194,10 +194,8 @@ def test_a_list_that_is_there_twice_is_refused(key, records, is_first, tmp_path)
     other = f'"{key}": {json.dumps(records)}'
     text = json.dumps(content)
     twice = f"{{{other}, {text[1:]}" if is_first else f"{text[:-1]}, {other}}}"
-    with pytest.raises(DatasetError) as caught:
+    with pytest.raises(DatasetError, match="each of them once"):
         read(tmp_path, twice)
-    said = f"{key} is in the file twice, and only the last one would count; expected it once"
-    assert said in str(caught.value)
 
 
 def in_two_records(*drawn):
@@ -297,43 +295,37 @@ def test_truncated_at_every_place(tmp_path):
     text = json.dumps(document(pair(segmentation=[SQUARE]), [image(1, "ü.jpg")]))
     for stop in range(1, len(text)):
         (problem,) = problems(tmp_path, text[:stop], outlines=stop % 2)
-        assert problem.startswith("not JSON at byte ")
+        assert problem == "is not JSON in UTF-8"
 
 
 TEXT = json.dumps(two_annotators())
-MISSING = [f"{key} is missing; expected a list" for key in ("images", "annotations", "categories")]
+LISTS = "expected an object with the lists images and annotations and categories, each of them"
+NO_JSON = "is not JSON in UTF-8"
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("[]", ["the top level is a list; expected an object"]),
-        ("7", ["the top level is 7; expected an object"]),
-        ("null", ["the top level is null; expected an object"]), ({"info": {}}, MISSING),
-        (two_annotators() | {"images": {}, "annotations": None},
-         ["images is a dict; expected a list", "annotations is a NoneType; expected a list"]),
-        (b"\xff\xfe" + TEXT.encode("utf-16-le"), ["is UTF-16; expected UTF-8"]),
-        (b"\xfe\xff" + TEXT.encode("utf-16-be"), ["is UTF-16; expected UTF-8"]),
-        (TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
-         [f"byte {TEXT.index('1.jpg')} is not UTF-8"]),
-        (b"\xef\xbb\xbf" + TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
-         [f"byte {TEXT.index('1.jpg') + 3} is not UTF-8"]),
-        (TEXT + " {}", [f"not JSON at byte {len(TEXT) + 1}: extra data"]),
-        ("@" + TEXT, ["not JSON at byte 0: "]), (TEXT[:-1] + ",}", ["not JSON at byte "]),
-        (TEXT[:-1] + ',"a":"\t"}', ["not JSON at byte "]),
-        ("[" * 100_000, ["not JSON at byte 1: lists nested more than 500 deep"]),
-        (document([]), ["no annotations; nothing to measure"]),
-    ], ids=range(15),
+        *((content, LISTS) for content in (
+            "[]", "7", "null", {"info": {}}, two_annotators() | {"images": {}},
+            two_annotators() | {"annotations": None},
+        )),
+        *((content, NO_JSON) for content in (
+            b"\xff\xfe" + TEXT.encode("utf-16-le"), b"\xfe\xff" + TEXT.encode("utf-16-be"),
+            TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
+            b"\xef\xbb\xbf" + TEXT.replace("1.jpg", "ü.jpg").encode("latin-1"),
+            TEXT + " {}", "@" + TEXT, TEXT[:-1] + ",}", TEXT[:-1] + ',"a":"\t"}', "[" * 100_000,
+        )),
+        (document([]), "no annotations; nothing to measure"),
+    ], ids=range(16),
 )  # fmt: skip
 def test_problems_of_files(content, expected, tmp_path):
-    found = problems(tmp_path, content)
-    assert len(found) == len(expected)
-    assert all(one.startswith(begin) for one, begin in zip(found, expected, strict=True)), found
+    (found,) = problems(tmp_path, content)
+    assert found.startswith(expected)
 
 
-BOX = "annotations[0] (id 1): bbox cannot be used; expected 4 finite numbers: x, y, width, height"
+BOX = "annotations[0] (id 1): bbox is missing or cannot be used; expected 4 finite numbers"
 UNUSABLE = "[0] has a value that cannot be used"
-ID = "expected a whole number, or text"
 WRONG = {
     ("annotations", "image_id"): [(77, "annotation 1: image_id is 77; expected the id of an")],
     ("annotations", "category_id"): [(77, "annotation 1: category_id is 77; expected the id of")],
@@ -343,14 +335,12 @@ WRONG = {
         ([5, 5, -1, 5], "annotation 1: bbox is [5.0, 5.0, -1.0, 5.0]; expected sides of 0 or more"),
         ([5, 5, 5, -0.5], "annotation 1: bbox is [5.0, 5.0, 5.0, -0.5]; expected sides of 0 or"),
         ([5, 5, 2e9, 5], "annotation 1: bbox is [5.0, 5.0, 2000000000.0, 5.0]; expected sides of"),
-        (..., "bbox is missing; expected "),
+        (..., "bbox is missing or"),
     ],
     ("annotations", "id"): [
-        *((value, f"id cannot be used; {ID}") for value in ("", " ", 7.5, None, True, [7], {})),
-        (2**70, f"id cannot be used; {ID}"),
-        (..., f"id is missing; {ID}"),
+        (value, "id is missing or") for value in ("", " ", 7.5, None, True, [7], {}, 2**70, ...)
     ],
-    ("annotations", "iscrowd"): [(value, "iscrowd cannot be used") for value in (5, "no")],
+    ("annotations", "iscrowd"): [(value, "iscrowd is missing or") for value in (5, "no")],
     ("images", "file_name"): [(7, UNUSABLE)],
     ("images", "width"): [
         ("9", UNUSABLE), ("\ud800", UNUSABLE), (-1, "image 1: size is -1 × "),
@@ -392,7 +382,7 @@ def test_duplicate_ids_and_records_that_are_no_objects(key, tmp_path):
 def test_outlines_that_are_not_sound(outline, tmp_path):
     content = document([*pair(segmentation=outline)[:1], annotation(2, rater="bob")])
     (problem,) = problems(tmp_path, content)
-    assert re.match(r"annotations?(\[0\] \(id 1\)| 1): (segmentation cannot be|a polygon)", problem)
+    assert re.match(r"annotations?(\[0\] \(id 1\)| 1): (segmentation is m|a polygon)", problem)
     assert (
         len(read_dataset(tmp_path / "export.json", ReadSettings(outlines=False)).annotations) == 2
     )

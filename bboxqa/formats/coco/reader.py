@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
@@ -105,16 +104,10 @@ def _source_of(document: RawDocument, path: Path, options: ReadSettings) -> Sour
     """Return the file of a document; refuse what is not JSON in UTF-8."""
     if not document.size:
         raise DatasetError([f"{path}: the file is empty"], "Export it again.", files=[path])
-    broken = [f"not JSON at byte {offset:,}: {why}" for offset, why in document.broken]
-    if document.trailing is not None:
-        broken.append(f"not JSON at byte {document.trailing:,}: extra data")
-    if document.not_utf8 is not None:
-        broken.append(f"byte {document.not_utf8:,} is not UTF-8")
-    elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:
-        broken.append(f"is {document.encoding}; expected UTF-8")
-    if broken:
-        problems = [f"{path}: {each}" for each in broken]
-        raise DatasetError(problems, files=[path] * len(problems))
+    is_other = document.encoding != "" and document.text[:3] != BYTE_ORDER_MARK
+    ends = (document.trailing, document.not_utf8)
+    if document.broken or is_other or ends != (None, None):
+        raise DatasetError([f"{path}: is not JSON in UTF-8"], files=[path])
     if document.is_packed:
         return Source(str(path), *size_and_digest(path, digest=options.digest))
     # Of the text that was read: the file may change in the meantime.
@@ -135,25 +128,14 @@ def _loaded(text: bytes) -> Any:
 
 def _check_lists(document: RawDocument, path: Path, needed: Sequence[str]) -> None:
     """Refuse a document that is not an object with COCO's lists, each of them once."""
-    wrong = [
-        f"{key} is in the file twice, and only the last one would count; expected it once"
-        for pointer, key in dict.fromkeys(document.repeated)
-        if not pointer and key in LISTS
-    ]
-    top = document.top
-    if not isinstance(top, dict):
-        found = "a list" if isinstance(top, list) else shortened(top)
-        wrong.append(f"the top level is {found}; expected an object")
-        top = dict.fromkeys(LISTS)
-        needed = ()
-    for key in LISTS:
-        if key not in document.sections and (key in needed or (key in top and needed)):
-            found = f"a {type(top[key]).__name__}" if key in top else "missing"
-            wrong.append(f"{key} is {found}; expected a list")
-    if wrong:
-        advice = "A COCO file is an object with the lists images, annotations and categories."
-        problems = [f"{document.name}: {each}" for each in wrong]
-        raise DatasetError(problems, advice, files=[path] * len(problems))
+    is_object, top = isinstance(document.top, dict), document.top
+    lacks_one = any(
+        key not in document.sections and (key in needed or key in top) for key in LISTS * is_object
+    )
+    if not is_object or lacks_one or any(("", key) in document.repeated for key in LISTS):
+        lists = " and ".join(needed)
+        problem = f"{document.name}: expected an object with the lists {lists}, each of them once"
+        raise DatasetError([problem], files=[path])
 
 
 def _converted(
