@@ -130,7 +130,7 @@ def draw_with(
         AS_COMPARED, digest=False, min_annotators=1, by_files="typed", outlines=True,
         choices=choices, pseudonyms=pseudonyms, progress=progress, check=note_ids,
     )  # fmt: skip
-    with names_hidden(pseudonyms, paths_of(source), settings.filter, choices):
+    with names_hidden(pseudonyms):
         data = source if isinstance(source, Dataset) else read_for(source, settings, reading)
         name = chosen_image(image, data.image_names, of_id)
         is_one = len(data.annotator_names) < 2

@@ -149,8 +149,7 @@ def _read(source: Data, reading: ReadSettings) -> Dataset:
         if reading.pseudonyms is not None:
             from bboxqa.rules.people import names_hidden
 
-            hidden = names_hidden(reading.pseudonyms, files, reading.filter, reading.choices)
-            stack.enter_context(hidden)
+            stack.enter_context(names_hidden(reading.pseudonyms))
         try:
             return read_dataset(files, reading)
         except DatasetError as error:

@@ -120,7 +120,7 @@ def validate_with(
     if not paths:
         raise DatasetError(["no file given"])
     refuse_results(map(Path, paths))
-    with names_hidden(pseudonyms, paths, choices=choices) as people:
+    with names_hidden(pseudonyms) as people:
         sources = [listed(each, choices=choices) for each in paths]
         inside = [file for files, _ in sources for file in files]
         notes = [note for _, more in sources for note in more]
