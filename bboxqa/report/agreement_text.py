@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.core.text import count, first_few, names_in_words, one_line
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement, ReferenceAgreement, ThresholdResult
-from bboxqa.model.table import Table
+from bboxqa.model.table import Categorical, Table
 from bboxqa.report.agreement_summary import (
     CHANCE,
     Values,
@@ -31,34 +31,12 @@ _LITTLE = 0.3
 # The share of pairs of one object below the threshold from which on they are worth a warning.
 _BELOW = 0.05
 
-# The tables that details show, the most useful first, with the column that orders the rows (the
-# lowest values first, or with "-" the largest, without 0) and the columns that are shown.
-_TABLES = {
-    "categories": ("f1", "category f1 found class_share alpha mean_iou n_annotations n_pairable"),
-    "pairs": ("f1", "annotator_1 annotator_2 alpha f1 class_share mean_iou n_units"),
-    "images": ("", "image cost alpha f1 below_threshold class_share mean_iou n_annotations"),
-    "annotators": ("f1", "annotator n f1 miss_rate extra_rate class_share"),
-    "confusions": ("", "first second n share alpha_merged gain"),
-    "decomposition": ("", "kind n_any share_any alpha_gain f1_gain"),
-    "joints": (
-        "-distance_percent",
-        "category joint n_both missing_share distance_percent swapped_share sigma",
-    ),
-    "joint_annotators": (
-        "-offset_percent",
-        "annotator category joint offset_x_px offset_y_px missing_share swapped_share",
-    ),
-    "tracks": ("idf1", "annotator_1 annotator_2 n_boxes_1 n_boxes_2 idf1 switches"),
-    "work": ("", "annotator n_sessions per_minute drift fatigue"),
-    "offsets": ("-offset_percent", "annotator edge n offset_px offset_percent systematic"),
-    "rotated_offsets": ("p_value", "annotator measure unit n offset spread systematic"),
-    "boxes_per_object": ("", "annotator n twice_rate split_rate merge_rate"),
-    "copies": ("-n_identical", "annotator_1 annotator_2 n n_identical identical_share copied"),
-    "suggested_threshold": ("", "similarity threshold distance sigma n_images reason"),
-    "sensitivity": ("", "threshold alpha f1 f1_by_chance existence_alpha class_share"),
-    # The reason names the kind and the annotators.
-    "review": ("", "image alpha_gain f1_gain reason"),
-}
+# The tables that details show, the most useful first.
+_TABLES = (
+    "categories", "pairs", "images", "annotators", "confusions", "decomposition", "joints",
+    "joint_annotators", "tracks", "work", "offsets", "rotated_offsets", "boxes_per_object",
+    "copies", "suggested_threshold", "sensitivity",
+)  # fmt: skip
 # What stands below their names.
 _MEANINGS = {
     "categories": "f1: of each two annotators on its objects; "
@@ -66,7 +44,6 @@ _MEANINGS = {
     "pairs": "n_units: objects in images that both were asked about",
     "images": "cost: {of} without it, minus {of} of all",
 }
-_OF_CHANCE = ("f1_by_chance", "existence_alpha")
 # Tables of all thresholds, including that of the result.
 _OF_ALL_THRESHOLDS = ("sensitivity", "suggested_threshold")
 _ROWS = 5
@@ -256,7 +233,7 @@ def _details(
     if len(part.pairs) < 2:
         del tables["pairs"]
     if isinstance(story, Diagnosis):
-        tables |= {**story.tables, "review": story.review}
+        tables |= story.tables
     names = [*_TABLES, *(name for name in tables if name not in (*_TABLES, REPEATS))]
     left_out = []
     for name in (name for name in names if name in tables and len(tables[name])):
@@ -271,32 +248,30 @@ def _details(
 
 
 def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
-    """Yield the first rows of a table of a result or of its diagnosis."""
-    rows, (key, columns) = np.arange(len(table)), _TABLES[name]
+    """Yield the first rows of a table, texts and figures with intervals before other columns."""
+    rows = np.arange(len(table))
     if name == "sensitivity":
-        # Every other threshold of 0.05 to 0.95; where chance is low, F1 above it is no news.
-        rows, low = rows[1::2], table["f1_by_chance"] <= CHANCE
-        chance = {each: np.where(low, np.nan, table[each]) for each in _OF_CHANCE}
-        table = Table({**table.columns, **chance})
-    elif key:
-        values = table[key.lstrip("-")]
-        values = -np.abs(values) if key[0] == "-" else values
-        # Rows that are systematic come first.
-        later = ~table["systematic"] if "systematic" in table.columns else values
-        rows = np.lexsort((values, later))
-        rows = rows[values[rows] != 0] if key[0] == "-" else rows
+        # Where chance is low, F1 above it is no news.
+        rows, hidden = rows[1::4], ("f1_by_chance", "existence_alpha")
+        table = Table({each: of for each, of in table.columns.items() if each not in hidden})
+    elif "f1_low" in table.columns:
+        rows = np.argsort(table["f1"], kind="stable")
+    elif "systematic" in table.columns:
+        rows = np.argsort(~table["systematic"], kind="stable")
     title = name.replace("_", " ").capitalize()
     title += ", worst first," if name in _MEANINGS else ""
     title += "" if name in _OF_ALL_THRESHOLDS else f" at {part.threshold_label}"
     if meaning := _MEANINGS.get(name):
         title += f"\n {meaning.format(of='F1' if isnan(part.alpha) else 'alpha')}"
-    n_rows = 2 * _ROWS if name == "categories" else _ROWS
     # Values of other similarities are not called IoU; "low" and "high" are the ends of alpha.
     own = "mean_iou" if part.measure == "IoU" else "mean_similarity"
     new = {"low": "alpha_low", "high": "alpha_high", "mean_iou": own}
     named = Table({new.get(each, each): column for each, column in table.columns.items()})
-    shown = [new.get(each, each) for each in columns.split()]
-    yield from table_excerpt(named, rows, title, name, n_rows, shown)
+    texts = [each for each, of in named.columns.items() if isinstance(of, Categorical)]
+    first = [next(iter(named.columns)), *texts, "cost", *named.with_interval]
+    shown = dict.fromkeys((*first, *named.columns))
+    n_rows = 2 * _ROWS if name == "categories" else _ROWS
+    yield from table_excerpt(named, rows, title, name, n_rows, [*shown])
 
 
 def reference_lines(

@@ -148,17 +148,6 @@ def test_a_category_that_somebody_never_draws_is_not_good():
     assert any(line.startswith("Agreement is good, but not of c (existence 0.50") for line in lines)
 
 
-def test_thresholds_with_little_chance_show_none(told):
-    story = told.diagnose()
-    table = story.tables["sensitivity"].head(4)
-    shown = Table({**table.columns, "f1_by_chance": np.array([0.2, 0.2, 0.04, 0.04])})
-    only = replace(story, tables={"sensitivity": shown})
-    lines = [*text_lines(told, story=only, details=True)]
-    (place,) = (n for n, line in enumerate(lines) if line.startswith("Sensitivity"))
-    end = lines[place + 1].index("f1_by_chance") + len("f1_by_chance")
-    assert [line[:end].split()[-1] for line in lines[place + 2 : place + 4]] == ["0.2000", "–"]
-
-
 def test_a_figure_and_its_interval_are_one_cell():
     table = Table(
         {
