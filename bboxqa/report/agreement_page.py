@@ -19,7 +19,7 @@ from bboxqa.report.agreement_summary import (
     story_lines,
 )
 from bboxqa.report.chart import Chart
-from bboxqa.report.numbers import MINUS, estimate_text, figure_text, json_figure, measure_of, number
+from bboxqa.report.numbers import MINUS, estimate_text, figure_text, json_figure, measure_of
 from bboxqa.report.pages import INDEX, ONE_FILE, Cell, Data, PageTarget, prose, render, table_anchor
 from bboxqa.report.pictures import Pixels, image_address, image_pages, shown_images, worst_first
 from bboxqa.report.reproduction import citation, command, inputs_table, settings_table
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 
-_SIDES = ("annotator_1", "annotator_2")
 _FEWEST = 5
 """Nothing is said about fewer objects."""
 # Rates of annotators, columns of the table "annotators".
@@ -130,9 +129,15 @@ def figures_section(of: Documents, sentences: Sequence[str], measure: str) -> Se
     summary, images = of.summary, count(of.summary["n_images"], "image")
     of_what = f"{images}, {count(summary['n_annotations'], 'annotation')}"
     of_what += f", annotators by {summary['attribution']}"
+    models = [
+        f"{each['annotator']} is a model: its results with a score of {each['score']:g} or more "
+        "count as annotations of one more annotator"
+        for each in of.manifest["inputs"]
+        if each["role"] == "predictions"
+    ]
     return Section(
         "figures", "Figures", sentences, [Evidence([table])] if summary["n_images"] else [],
-        notes=[of_what, *facts(summary), *(f"Note: {note}" for note in summary["notes"])],
+        notes=[of_what, *models, *facts(summary), *(f"Note: {note}" for note in summary["notes"])],
         warnings=of.diagnosis["warnings"] if of.diagnosis is not None else (), is_printed=True,
     )  # fmt: skip
 
@@ -273,70 +278,38 @@ def reference_section(of: Documents) -> Section | None:
     return Section("reference", "Against the reference", [text], [Evidence(tables)])
 
 
-def model_section(of: Documents) -> Section | None:
-    """Return F1 of the predictions of a model with each annotator."""
-    given = [each for each in of.manifest["inputs"] if each["role"] == "predictions"]
-    if not given:
-        return None
-    name, lowest = given[0]["annotator"], given[0]["score"]
-    said = (
-        f"{name} is a model: its results with a score of {lowest:g} or more count as annotations "
-        "of one more annotator."
-    )
-    rows = [
-        [*({row[side] for side in _SIDES} - {name}), row["n_units"], _figure_cell(row, "f1")]
-        for row in of.part["pairs"] if name in (row[side] for side in _SIDES)
-    ]  # fmt: skip
-    columns = ["annotator", "objects", "F1 with the model"]
-    found = Data("Pairs with the model", columns, rows, is_open=True)
-    return Section("model", "Results of a model", [said], [Evidence([found])])
-
-
 def repeats_section(of: Documents) -> Section | None:
-    """Return F1 of each annotator between sessions, beside the one with the others."""
+    """Return F1 of each annotator between sessions."""
     found = of.part.get("repeats")
     if found is None:
         return None
-    everyone, *_ = found
-    others = {row["name"]: row["f1"] for row in of.people}
-    nothing = {"value": None, "interval": None}
-    named = [
-        row | {"annotator": row["annotator"] or "all annotators",
-               "f1_with_others": others.get(row["annotator"], nothing)}
-        for row in found
-    ]  # fmt: skip
     text = (
-        f"In {count(everyone['n_images'], 'image')} that were annotated again, F1 of annotators "
-        f"with themselves is {figure_text(everyone['f1'])}. Who agrees with others less than with "
+        f"In {count(found[0]['n_images'], 'image')} that were annotated again, F1 of annotators "
+        f"with themselves is {figure_text(found[0]['f1'])}. Who agrees with others less than with "
         "themselves understands the task differently; who does not agree with themselves is not "
         "sure about it."
     )
+    named = [row | {"annotator": row["annotator"] or "all annotators"} for row in found]
     tables = [data_of("Annotators with themselves", named, is_open=True)]
     return Section("repeats", "The same images again", [text], [Evidence(tables)])
 
 
-def time_section(of: Documents) -> Section | None:
-    """Return speed, drift and fatigue of each annotator."""
-    if not of.rows("work"):
-        return None
-    everyone = of.rows("work")[0]
-    worked = (
-        f"Annotators worked {number(everyone['hours'], 1)} hours in "
-        f"{count(everyone['n_sessions'], 'session')}. A change of F1 does not say why: images may "
-        "differ, too."
-    )
-    titles = {"work": "Time", "work_sessions": "Sessions", "work_hours": "Hours of sessions"}
-    tables = [of.data(name, title) for name, title in titles.items()]
-    return Section("time", "Time", [worked], [Evidence(tables)])
+# Sections of tables alone, with what is said of them.
+_OF_VIDEOS_AND_TIMES = {
+    "Time": (
+        {"work": "Time", "work_sessions": "Sessions", "work_hours": "Hours of sessions"},
+        ["A change of F1 does not say why: images may differ, too."],
+    ),
+    "Tracks": ({"tracks": "Tracks", "track_switches": "Identity switches"}, []),
+}  # fmt: skip
 
 
-def tracks_section(of: Documents) -> Section | None:
-    """Return IDF1 and identity switches of each pair of annotators."""
-    if not of.rows("tracks"):
-        return None
-    titles = {"tracks": "Tracks", "track_switches": "Identity switches"}
-    shown = [of.data(name, title, is_open=True) for name, title in titles.items()]
-    return Section("tracks", "Tracks", (), [Evidence(shown)])
+def table_sections(of: Documents) -> Iterator[Section]:
+    """Yield speed, drift and fatigue of each annotator, and tracks of each pair of annotators."""
+    for title, (names, sentences) in _OF_VIDEOS_AND_TIMES.items():
+        if of.rows(next(iter(names))):
+            tables = [of.data(name, each) for name, each in names.items()]
+            yield Section(title.lower(), title, sentences, [Evidence(tables)])
 
 
 def shown_line(line: Line) -> "Markup":
@@ -355,8 +328,7 @@ def _title(table: str) -> str:
 
 
 _SECTIONS = (
-    causes_section, annotators_section, categories_section, reference_section, model_section,
-    repeats_section, time_section, tracks_section,
+    causes_section, annotators_section, categories_section, reference_section, repeats_section,
 )  # fmt: skip
 
 
@@ -386,6 +358,7 @@ def agreement_pages(
     made = [
         figures_section(of, sentences, measure),
         *(section for make in _SECTIONS if (section := make(of)) is not None),
+        *table_sections(of),
     ]
     n_images = f" on {count(summary['n_images'], 'image')}" if summary["n_images"] else ""
     anchors = {section.name: section.title for section in made}

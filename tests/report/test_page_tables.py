@@ -21,7 +21,7 @@ OF_DIAGNOSIS = {
 }  # fmt: skip
 OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
 OF_REFERENCE = "Reference"
-FURTHER = {"reference", "model", "repeats", "time"}
+FURTHER = {"reference", "repeats", "time"}
 EDGES = "Offsets against the reference (px, angles in °)"
 
 
@@ -115,7 +115,7 @@ def assert_is(table, columns, rows):
 
 
 def test_all_tables_of_the_page_are_compared(tables):
-    others = {"Figures", "Annotators", "Pairs with the model", "Confusions", "Files"}
+    others = {"Figures", "Annotators", "Confusions", "Files"}
     others |= {"Confused pairs"}
     others |= {OF_REFERENCE, EDGES, "Settings and versions"}
     assert {*tables} == {*OF_DIAGNOSIS, *OF_SUMMARY} | others
@@ -188,17 +188,8 @@ def test_the_reference_section_shows_each_annotator(documents, page):
         assert_figures(row["offset_px"], shown)
 
 
-def test_the_section_of_a_model_compares_it_with_each_annotator(documents, page):
-    shown = texts_of(page, "model")
-    pairs = [
-        row for row in documents["summary"]["thresholds"][0]["pairs"]
-        if "net" in (row["annotator_1"], row["annotator_2"])
-    ]  # fmt: skip
-    assert len(pairs) == 3
-    assert all(f"{row['f1']:.2f}" in shown for row in pairs)
-    # They are seen without a click.
-    assert "<details" not in page.partition('id="model"')[2].partition("</section>")[0]
-    assert "net is a model: its results with a score of 0.4 or more" in shown
+def test_a_model_is_named_beside_the_figures(page):
+    assert "net is a model: its results with a score of 0.4 or more" in texts_of(page, "figures")
 
 
 def test_the_section_of_repeats_has_agreement_with_oneself(again):
