@@ -15,7 +15,7 @@ from bboxqa.agreement.resampling import FEW_CLUSTERS, few_images_note
 from bboxqa.core.arrays import IndexArray, Progress, sum_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.pseudonyms import pseudonyms_of
-from bboxqa.core.text import count, first_few, names_in_words, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.opening import refuse_results
@@ -312,8 +312,6 @@ def notes_of(
             f"pairs of annotators are counted among the {np.count_nonzero(part.paired):,} of "
             f"{len(part.paired):,} who drew the most annotations"
         )
-    if result.repeats is not None:
-        yield from repeat_notes(result, result.repeats)
 
 
 FIGURES = {
@@ -355,30 +353,6 @@ def with_repeats(
         figures = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         found.append(replace(result, repeats=Table({**columns, **figures})))
     return tuple(found)
-
-
-def repeat_notes(part: ThresholdResult, repeats: Table) -> Iterator[str]:
-    """Yield who agrees significantly less with themselves than the others do, if anybody.
-
-    With two annotators, their intervals must not overlap.
-    """
-    # What loads the diagnosis is loaded where sessions are compared.
-    from bboxqa.pipelines.diagnosis.findings import above_others, bounds, judged
-
-    table = repeats.take(np.arange(1, len(repeats)))
-    f1 = bounds(table, "f1")
-    error = judged(table, f1.of_complement())
-    worst = above_others(error, table["n_images"], n_kinds=1)[:1].tolist()
-    if len(table) == 2 and not error.low.max() > error.high.min():
-        return
-    for place in worst:
-        others = f1.others(place, "{:.2f}".format)
-        (name,) = names_in_words([table["annotator"][place]])
-        yield (
-            f"{name} agrees least with what {name} drew in other sessions: F1 "
-            f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}] at "
-            f"{part.threshold_label}{others}"
-        )
 
 
 def _row(

@@ -355,25 +355,3 @@ def test_repeats_are_printed_and_written(tmp_path):
     assert float(lines[1].split(",")[4]) == first["f1"]["value"]
     once = [row for row in random_rows(4) if row[2] == 1]
     assert "repeats" not in summary(measured(once, n_images=8))["thresholds"][0]
-
-
-def test_who_agrees_least_with_themselves_is_noted():
-    """Of three annotators, cid draws other objects again in each second image."""
-    rows = [
-        (image, who, session, 1, FAR if who == "cid" and session == 2 and image % 2 else box)
-        for image in range(1, 21)
-        for who in ("ann", "bob", "cid")
-        for session in (1, 2)
-        for box in (HERE, THERE)[: 1 + (who != "bob" or image != 1 or session == 1)]
-    ]
-    result = measured(rows, n_images=20)
-    (note,) = [note for note in result.notes if "other sessions" in note]
-    table = result.repeats
-    low, f1, high = (table[name][3] for name in ("f1_low", "f1", "f1_high"))
-    assert note.startswith("cid agrees least with what cid drew in other sessions: ")
-    assert f" F1 {f1:.2f} [{low:.2f}, {high:.2f}] at IoU 0.5; the others: " in note
-    found = result.diagnose()
-    assert found.tables["repeats"].records() == table.records()
-    # Without a difference nobody is named.
-    same = [row for row in rows if row[1] != "cid"]
-    assert not [note for note in measured(same, n_images=20).notes if "other sessions" in note]
