@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bboxqa.core.arrays import AnyPath
-    from bboxqa.model.annotations import Choices, Dataset
+    from bboxqa.model.annotations import Dataset
     from bboxqa.model.diagnosis import Diagnosis, Story
-    from bboxqa.model.settings import AgreeSettings
     from bboxqa.pipelines.agreement_result import AgreementResult
     from bboxqa.report.pages import PageTarget
 
@@ -235,6 +234,8 @@ def how_to_accept(
 ) -> str:
     """Return what to type when the objects that were sent back are done."""
     from bboxqa.formats.registry import format_of
+    from bboxqa.model.annotations import as_options
+    from bboxqa.report.reproduction import option_words
 
     (paths, named), first, original, more = given, "", "ORIGINAL", ""
     read = [*paths, *(Path(pair.partition("=")[2]) for pair in named)]
@@ -248,7 +249,9 @@ def how_to_accept(
         original = str(new_path("original.json", read))
         # Files that name nobody are those of their annotators here, as they were measured.
         files = "" if named or "per annotator" not in result.attribution else " --attribution files"
-        said = reading_words(result.reading)
+        said = shlex.join(
+            word for pair in as_options(result.reading).items() for word in option_words(*pair)
+        )
         words = shlex.join(map(str, measured))
         # COCO has no place for tags of images, which nobody was sent.
         how = f"--to coco --lossy{files}{said and ' '}{said}"
@@ -269,21 +272,6 @@ def new_path(name: str, read: "Iterable[AnyPath]") -> Path:
         number += 1
         path = place / f"{Path(name).stem}-{number}{Path(name).suffix}"
     return path
-
-
-def reading_words(reading: "Choices", settings: "AgreeSettings | None" = None) -> str:
-    """Return the options with which files were read."""
-    from msgspec.structs import asdict
-
-    from bboxqa.model.annotations import as_options
-    from bboxqa.model.settings import AgreeSettings
-    from bboxqa.report.reproduction import option_words
-
-    usual = asdict(AgreeSettings())
-    given = usual if settings is None else asdict(settings)
-    changed = {name: value for name, value in given.items() if value != usual[name]}
-    pairs = {**as_options(reading), **changed}.items()
-    return shlex.join(word for pair in pairs for word in option_words(*pair))
 
 
 def _write(

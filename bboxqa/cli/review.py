@@ -5,18 +5,15 @@ import shlex
 import sys
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bboxqa.cli import options as shared
-from bboxqa.cli.agree import how_to_accept, new_path, reading_words, targets_of
+from bboxqa.cli.agree import how_to_accept, new_path, targets_of
 from bboxqa.cli.console import refuse_inputs, refuse_options, show, show_notes, tracking
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, Option, params
 from bboxqa.report import AUDIT_VIEWS
-
-if TYPE_CHECKING:
-    from bboxqa.model.annotations import Choices
 
 _OF_AUDIT = params(
     Option("--predictions FILE|DIR", READ,
@@ -164,7 +161,6 @@ def consensus(
     from msgspec.structs import replace
 
     from bboxqa.core.pseudonyms import check_key
-    from bboxqa.formats.registry import writer
     from bboxqa.formats.sources import as_paths
     from bboxqa.pipelines import consensus as merging
     from bboxqa.pipelines.convert import Target
@@ -191,24 +187,15 @@ def consensus(
         if send_back is not None:
             notes += merging.send_objects(result, known, send_back, targets.to)
             written.append(send_back)
-        files = shlex.join([*map(str, paths), *(f"--annotator={pair}" for pair in named)])
-        files = f"{files} {reading_words(result.data.reading, settings)}".rstrip()
         typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
         merged, again = shlex.quote(str(out)), new_path("review", as_paths(source))
-        next_step = (
-            f"{typed} --send-back {again}/{'' if ' --to' in typed else ' --to cvat'} --force"
-        )
-        if target.to != "coco":
-            how = " --mask instances" if target.to == "masks" else ""
-            if "image sizes" not in writer(target.to).holds:
-                how += f" --image-size {shlex.quote(_sizes_from(choices, source))}"
-            next_step = f"validate {merged}{how}"
-        elif send_back is not None:
+        next_step = f"bboxqa validate {merged}"
+        if target.to == "coco" and send_back is not None:
             sent = shlex.quote(str(send_back))
-            next_step = f"accept {merged} {sent} -o NEW.json, when that is done"
-        elif not len(result.found.to_review):
-            next_step = f"agree {files} --reference {merged}"
-        next_step = f"bboxqa {next_step}"
+            next_step = f"bboxqa accept {merged} {sent} -o NEW.json, when that is done"
+        elif target.to == "coco" and len(result.found.to_review):
+            to_cvat = "" if " --to" in typed else " --to cvat"
+            next_step = f"bboxqa {typed} --send-back {again}/{to_cvat} --force"
         if page is not None:
             notes += merging.write_consensus_page(result, page, next_step, progress)
             written.append(page.page)
@@ -216,14 +203,6 @@ def consensus(
     click.echo("\n".join((*text_lines(result), *lines)))
     show_notes((*result.notes, *notes))
     return 0
-
-
-def _sizes_from(choices: "Choices", source: Any) -> str:
-    """Return the value of --image-size: what was given, otherwise the first of the inputs."""
-    from bboxqa.formats.sources import as_paths
-    from bboxqa.model.annotations import as_options
-
-    return as_options(choices).get("image_size", str(as_paths(source)[0]))
 
 
 _MOST_SHOWN = 5
