@@ -25,8 +25,6 @@ _CHUNK = 1 << 14
 _MAX_THREADS = 4
 # Shapely is inexact for larger coordinates, and no image is that large.
 _MAX_COORDINATE = 1e9
-# Cutting out more rings takes long.
-_MOST_RINGS = 1000
 # Smaller areas are rounding errors.
 DUST = 1e-6
 
@@ -164,19 +162,6 @@ def overlapping_rings(document: Document) -> tuple[IndexArray, FloatArray, Float
     shared = shapely.area(together[meet]) - filled
     kept = shared > DUST
     return rows[meet][kept], filled[kept], shared[kept]
-
-
-def even_odd_area(document: Document, row: int) -> float:
-    """Return the area of rings that cut each other out, by the even-odd rule; NaN of many."""
-    import shapely
-
-    parts = ring_polygons(document.annotations.rings, ring_rows(document, row))
-    if len(parts) > _MOST_RINGS:
-        return float("nan")
-    while len(parts) > 1:
-        pairs = np.append(parts, [shapely.Polygon()] * (len(parts) % 2)).reshape(-1, 2)
-        parts = shapely.symmetric_difference(*pairs.T)
-    return float(parts[0].area)
 
 
 def invalid_reason(rings: Rings, ring: int) -> str:
