@@ -1,6 +1,7 @@
 """Cohen's kappa of each pair of annotators, also weighted."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,9 @@ from bboxqa.agreement.pair_kappas import (
     PairBlock,
     PairKappas,
     Runs,
-    answer_chunks,
+    Shares,
     kappa_of,
     pair_kappas,
-    with_single,
 )
 from bboxqa.core.arrays import MOST_VALUES, FloatArray, IndexArray, compact, sum_by
 from bboxqa.core.errors import ConfigError
@@ -49,12 +49,10 @@ def cohen_pairs(
     .. [3] J. L. Fleiss, J. Cohen and B. S. Everitt (1969), Large sample standard errors of kappa
            and weighted kappa, Psychological Bulletin 72(5), doi:10.1037/h0028106.
     """
-    blocks = (_label_block(answers, weights) for answers in answer_chunks(data, n_annotators))
-    found = pair_kappas(blocks, data, _shares)
-    if len(found.table) != 1:
-        return found
-    (answers,) = answer_chunks(data, n_annotators)
-    return with_single(found, answers, *_single(answers, weights))
+    return pair_kappas(
+        data, n_annotators,
+        partial(_label_block, weights=weights), _shares, partial(_single, weights=weights),
+    )  # fmt: skip
 
 
 def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -131,7 +129,7 @@ def _label_block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
     # (L − l)ᵀ W (R − r) = Lᵀ W R − lᵀ W R − Lᵀ W r + lᵀ W r.
     without = whole[:, runs.pair] - inside
     without[2] += _within(answers, amount, runs, weights)
-    return PairBlock(answers, runs, whole, without, _moved(whole, runs.pair, inside))
+    return PairBlock(runs, whole, without, _moved(whole, runs.pair, inside))
 
 
 def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArray:
@@ -166,9 +164,7 @@ def _within(
     return result
 
 
-def _single(
-    answers: AnswerPairs, weights: FloatArray | None
-) -> tuple[SumTable, Callable[[FloatArray], tuple[FloatArray, FloatArray]]]:
+def _single(answers: AnswerPairs, weights: FloatArray | None) -> tuple[SumTable, Shares]:
     n_values = answers.n_values
 
     @SumTable

@@ -1,8 +1,7 @@
 """Kappas of pairs of annotators and their mean, and of choices among objects."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import inf, nan
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -172,7 +171,6 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
 class PairBlock(msgspec.Struct, frozen=True, eq=False):
     """The sums of P pairs of annotators, with and without each cluster."""
 
-    answers: AnswerPairs
     runs: Runs
     whole: FloatArray
     """(S, P) float64. Sums of each pair; the first is the number of compared answers."""
@@ -197,17 +195,24 @@ class PairKappas(FrozenArrays, frozen=True, eq=False):
     """Of the pair, if there is only one."""
 
 
-def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shares) -> PairKappas:
-    """Return the kappa of every pair of annotators with its uncertainty, without `single`.
+def pair_kappas(
+    data: ReliabilityData,
+    n_annotators: int,
+    block_of: Callable[[AnswerPairs], PairBlock],
+    shares: Shares,
+    single: Callable[[AnswerPairs], tuple[SumTable, Shares]],
+) -> PairKappas:
+    """Return the kappa of every pair of annotators with its uncertainty.
 
-    Standard errors come from the influences of the clusters, otherwise from the jackknife. The
-    blocks are all pairs of the data, in order; `shares` returns observed and expected agreement
-    from their sums.
+    Standard errors come from the influences of the clusters, otherwise from the jackknife. `shares`
+    returns observed and expected agreement from the sums of a block; `single` returns the sums by
+    cluster of a single pair for resampling, and the shares of these.
     """
     change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
-    for block in blocks:
+    for answers in answer_chunks(data, n_annotators):
+        block = block_of(answers)
         kappa_left = kappa_of(*shares(block.left))
-        answers, runs = block.answers, block.runs
+        runs = block.runs
         n_pairs, pair, times = len(answers.first), runs.pair, runs.times
         observed, expected = shares(block.whole)
         kappa = kappa_of(observed, expected)
@@ -256,21 +261,16 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
         none = PairTable(annotators, annotators, count, empty, empty, empty, empty, bounds)
         return PairKappas(none, clusters, without, data.n_groups)
     columns = ([getattr(each, name) for each in tables] for name in PairTable.__struct_fields__)
-    return PairKappas(PairTable(*map(np.concatenate, columns)), clusters, without, data.n_groups)
-
-
-def with_single(
-    found: PairKappas, answers: AnswerPairs, sums: SumTable, shares: Shares
-) -> PairKappas:
-    """Return kappas of a single pair, with the (D, G) sums of its clusters for resampling."""
-    table = found.table
-    single = Estimator(
-        float(table.kappa[0]), float(table.observed[0]), float(table.expected[0]), OK, sums,
-        lambda sums: kappa_of(*shares(sums)),
-        np.unique(answers.group[answers.unit]).astype(np.int64),
-        float(table.standard_error[0]), int(table.n_shared[0]),
-    )  # fmt: skip
-    return replace(found, single=single)
+    table, estimator = PairTable(*map(np.concatenate, columns)), None
+    if len(table) == 1:
+        sums, of_sums = single(answers)
+        estimator = Estimator(
+            float(table.kappa[0]), float(table.observed[0]), float(table.expected[0]), OK, sums,
+            lambda sums: kappa_of(*of_sums(sums)),
+            np.unique(answers.group[answers.unit]).astype(np.int64),
+            float(table.standard_error[0]), int(table.n_shared[0]),
+        )  # fmt: skip
+    return PairKappas(table, clusters, without, data.n_groups, estimator)
 
 
 def _parts(sums: FloatArray, kappa: FloatArray) -> FloatArray:
@@ -347,27 +347,22 @@ def choice_pairs(
         parts = (ones, left == right, is_none[left], is_none[right], n_options[answers.unit])
         return np.stack([answers.weight * part for part in parts])
 
-    def blocks() -> Iterator[PairBlock]:
-        for answers in answer_chunks(data, n_annotators):
-            runs = answers.runs()
-            pair, n_pairs = runs.pair, len(answers.first)
-            inside = np.stack([sum_by(runs.run, each, len(pair)) for each in terms(answers)])
-            whole = np.stack([sum_by(pair, column, n_pairs) for column in inside])
-            yield PairBlock(answers, runs, whole, whole[:, pair] - inside)
+    def block_of(answers: AnswerPairs) -> PairBlock:
+        runs = answers.runs()
+        pair, n_pairs = runs.pair, len(answers.first)
+        inside = np.stack([sum_by(runs.run, each, len(pair)) for each in terms(answers)])
+        whole = np.stack([sum_by(pair, column, n_pairs) for column in inside])
+        return PairBlock(runs, whole, whole[:, pair] - inside)
 
-    found = pair_kappas(blocks(), data, _shares)
-    if len(found.table) != 1:
-        return found
-    (answers,) = answer_chunks(data, n_annotators)
-
-    @SumTable
-    def table() -> Any:
+    def single(answers: AnswerPairs) -> tuple[SumTable, Shares]:
         columns, group = terms(answers), answers.group[answers.unit]
         rows = np.repeat(np.arange(len(columns)), len(group))
         shape = len(columns), answers.n_groups
-        return table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
+        return SumTable(
+            lambda: table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
+        ), _shares
 
-    return with_single(found, answers, table, _shares)
+    return pair_kappas(data, n_annotators, block_of, _shares, single)
 
 
 def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
