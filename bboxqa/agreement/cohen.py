@@ -23,7 +23,7 @@ from bboxqa.core.text import unknown_name
 from bboxqa.model.units import ReliabilityData
 
 # Cells of tables in memory at a time.
-_CHUNK = 1 << 22
+_MOST_CELLS = 1 << 22
 
 
 def cohen_pairs(
@@ -96,7 +96,7 @@ def _tables(
 ) -> Iterator[tuple[int, IndexArray, FloatArray, FloatArray]]:
     n_values, amount = answers.n_values, answers.weight
     order = np.argsort(run, kind="stable")
-    step = max(1, _CHUNK // max(n_values, 1))
+    step = max(1, _MOST_CELLS // max(n_values, 1))
     for start in range(0, n_runs, step):
         low, high = np.searchsorted(run[order], [start, start + step])
         rows, size = order[low:high], min(step, n_runs - start)

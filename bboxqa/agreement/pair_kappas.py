@@ -34,7 +34,7 @@ from bboxqa.model.ratings import PairTable
 from bboxqa.model.units import ReliabilityData
 
 # Pairs of answers in memory at a time, unless one annotator has more.
-_CHUNK = 1 << 20
+_MOST_ANSWERS = 1 << 20
 
 
 class Runs(FrozenArrays, frozen=True, eq=False):
@@ -120,7 +120,7 @@ def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPa
     start = 0
     while start < n_annotators:
         before = total[start - 1] if start else 0.0
-        stop = int(np.searchsorted(total, before + _CHUNK, side="right"))
+        stop = int(np.searchsorted(total, before + _MOST_ANSWERS, side="right"))
         stop = max(stop, start + 1)
         here = np.flatnonzero((annotator >= start) & (annotator < stop) & (begins < ends))
         right, offsets = rows(begins[here], ends[here])
@@ -360,12 +360,12 @@ def choice_pairs(
         shape = len(columns), answers.n_groups
         return SumTable(
             lambda: table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
-        ), _shares
+        ), _choice_shares
 
-    return pair_kappas(data, n_annotators, block_of, _shares, single)
+    return pair_kappas(data, n_annotators, block_of, _choice_shares, single)
 
 
-def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _choice_shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     shared, agreeing, first, second, options = sums
     with np.errstate(divide="ignore", invalid="ignore"):
         observed: FloatArray = agreeing / shared
