@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.agreement.chance import fleiss_per_value
-from bboxqa.agreement.cohen import cohen_pairs
+from bboxqa.agreement.pair_kappas import cohen_pairs
 from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.stats import independence
 

@@ -9,12 +9,17 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.agreement.chance import Expectation, chance_corrected, conger_kappa
-from bboxqa.agreement.cohen import agreement_weights, cohen_pairs
+from bboxqa.agreement.chance import Expectation, agreement_weights, chance_corrected, conger_kappa
 from bboxqa.agreement.consistency import cronbach
 from bboxqa.agreement.estimators import ROUNDING, Estimator, normal_share, undefined
 from bboxqa.agreement.levels import Distance, SetDistance, alpha
-from bboxqa.agreement.pair_kappas import NO_CHANCE, PairKappas, choice_pairs, mean_of_pairs
+from bboxqa.agreement.pair_kappas import (
+    NO_CHANCE,
+    PairKappas,
+    choice_pairs,
+    cohen_pairs,
+    mean_of_pairs,
+)
 from bboxqa.agreement.unit_counts import UnitCounts, unit_counts
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError, DatasetError

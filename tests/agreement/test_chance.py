@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import AGREEMENTS, at_total, matrix, reliability, tables, units_of
 
-from bboxqa.agreement.chance import Expectation, chance_corrected, conger_kappa, fleiss_per_value
-from bboxqa.agreement.cohen import agreement_weights
+from bboxqa.agreement.chance import (
+    Expectation,
+    agreement_weights,
+    chance_corrected,
+    conger_kappa,
+    fleiss_per_value,
+)
 from bboxqa.agreement.resampling import jackknife
 from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError

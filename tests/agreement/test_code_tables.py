@@ -16,8 +16,8 @@ from bboxqa.agreement.code_tables import (
     independence,
     kappa_of_codes,
 )
-from bboxqa.agreement.cohen import cohen_pairs
 from bboxqa.agreement.levels import alpha
+from bboxqa.agreement.pair_kappas import cohen_pairs
 from bboxqa.agreement.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError, DatasetError
 

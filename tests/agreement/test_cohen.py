@@ -19,8 +19,13 @@ from support.ratings import (
     without_clusters,
 )
 
-from bboxqa.agreement.cohen import cohen_pairs
-from bboxqa.agreement.pair_kappas import BY_CONVENTION, answer_chunks, kappa_of, mean_of_pairs
+from bboxqa.agreement.pair_kappas import (
+    BY_CONVENTION,
+    answer_chunks,
+    cohen_pairs,
+    kappa_of,
+    mean_of_pairs,
+)
 from bboxqa.formats.ratings import from_columns
 from bboxqa.model.units import Cell, ReliabilityData
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from bboxqa.agreement.cohen import agreement_weights
+from bboxqa.agreement.chance import agreement_weights
 from bboxqa.agreement.resampling import jackknife, replicates_of_all
 from bboxqa.agreement.unit_counts import from_table
 
