@@ -13,23 +13,17 @@ Diagnostic = Callable[[MatchedUnits], Table]
 """Computes a table from annotations that are matched to units."""
 
 DIAGNOSTICS: dict[str, Diagnostic | str] = {
-    "pair_similarity": "object_cells",
     "decomposition": "decomposition",
     "decomposition_by_category": "decomposition",
     "decomposition_by_annotator": "decomposition",
     "annotators": "rates",
     "boxes_per_object": "rates",
     "offsets": "offsets",
-    "category_use": "categories",
     "confusion_matrix": "categories",
     "agreement_matrix": "agreement_groups",
     "agreement_groups": "agreement_groups",
     "copies": "agreement_groups",
     "confusions": "categories",
-    "category_merges": "categories",
-    "supercategories": "categories",
-    "difficulty": "categories",
-    "category_vitality": "rates",
     "agreement_by_size": "strata",
     "agreement_by_size_quarter": "strata",
     "agreement_by_crowding": "strata",

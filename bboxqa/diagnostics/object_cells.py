@@ -25,7 +25,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.geometry.boxes import corners
 from bboxqa.model.rotated_boxes import bounds, smallest_angle
-from bboxqa.model.table import Categorical, Column, Table, figure_columns
+from bboxqa.model.table import Column, figure_columns
 from bboxqa.model.units import (
     CandidatePairs,
     Cell,
@@ -150,29 +150,6 @@ def by_annotators(
     # Annotations are ordered by annotator within an image, so that `left` is by the first.
     (first, second), row, _ = distinct_rows(of[pairs.left], of[pairs.right])
     return first, second, row
-
-
-def pair_similarity(matched: MatchedUnits) -> Table:
-    """Return the similarity of matched annotations for each pair of annotators.
-
-    Only pairs within a unit count that reach the threshold themselves, not those joined through
-    other annotations. Each row is a pair of annotators with matched pairs: their names, the number
-    of matched pairs, and the mean and the smallest similarity of these.
-    """
-    pairs, names = matched.pairs, matched.data.annotator_names
-    first, second, row = by_annotators(matched, pairs)
-    n_pairs = np.bincount(row, minlength=len(first))
-    lowest = np.full(len(first), np.inf)
-    np.minimum.at(lowest, row, pairs.similarity)
-    return Table(
-        {
-            "annotator_1": Categorical(first.astype(np.int32), names),
-            "annotator_2": Categorical(second.astype(np.int32), names),
-            "n_pairs": n_pairs,
-            "mean_similarity": np.bincount(row, pairs.similarity, len(first)) / n_pairs,
-            "min_similarity": lowest,
-        }
-    )
 
 
 class Ratios(FrozenArrays, frozen=True, eq=False):

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import table_of
-from bboxqa.agreement.nominal import binary_alpha, coincidence_tables, value_sums
-from bboxqa.agreement.objects import values_without_meaning
+from bboxqa.agreement.nominal import coincidence_tables
 from bboxqa.agreement.unit_counts import coincidences, from_units
 from bboxqa.core.arrays import (
     BoolArray,
@@ -178,36 +177,6 @@ def vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     of_image = sum_by(who * n_images + lost.image, lost.marginal, n_annotators * n_images)
     in_images = (of_image.reshape(n_annotators, -1) != 0).sum(1)
     return drawn_figures(matched, tables, falls, in_images)
-
-
-def category_vitality(matched: MatchedUnits) -> Table:
-    """Return the fall of each category's alpha (against the rest) without each annotator.
-
-    Columns: category, annotator, alpha of all, alpha_without and their difference, vitality, where
-    the absence changes values. NaN where undefined; a single category has no rows.
-    """
-    names, categories = matched.data.annotator_names, matched.data.category_names
-    lost = lost_coincidences(matched)
-    marginal, diagonal = value_sums(lost.before)
-    less, less_diagonal = (
-        sum_by(lost.row, each, len(lost.value)) for each in (lost.marginal, lost.diagonal)
-    )
-    total, value, who = float(marginal.sum()), lost.value, lost.annotator
-    left = total - sum_by(who, less, len(names))
-    everyone = binary_alpha(marginal, diagonal, total)[value]
-    without = binary_alpha(marginal[value] - less, diagonal[value] - less_diagonal, left[who])
-    has_meaning = ~values_without_meaning(marginal) | (matched.missing == "ignore")
-    shown = np.flatnonzero((value < len(categories)) & has_meaning[value])
-    shown = shown[np.lexsort([who[shown], value[shown]])]
-    return Table(
-        {
-            "category": Categorical(value[shown].astype(np.int32), categories),
-            "annotator": Categorical(who[shown].astype(np.int32), names),
-            "alpha": everyone[shown],
-            "alpha_without": without[shown],
-            "vitality": (everyone - without)[shown],
-        }
-    )
 
 
 def asked_with_others(matched: MatchedUnits) -> BoolArray:

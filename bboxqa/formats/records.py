@@ -82,7 +82,6 @@ class Category(msgspec.Struct, gc=False):
 
     id: Id
     name: str
-    supercategory: Loose = None
     keypoints: Loose = None
     skeleton: Loose = None
     isthing: Loose = None

@@ -260,8 +260,6 @@ class Dataset(FrozenArrays, frozen=True, eq=False):
     unlisted: BoolArray | None = None
     """(I,) bool. The images that do not list who was asked; for these, `assigned` has the
     annotators who annotated them."""
-    supercategories: tuple[str, ...] = ()
-    """One per category, "" where unknown; an empty tuple if all are unknown."""
     repeats: "Repeats | None" = None
     """Annotations of images that an annotator annotated in two or more sessions."""
     is_pseudonymous: bool = False

@@ -228,9 +228,10 @@ def categories_section(of: Documents) -> Section | None:
     categories = of.part["categories"]
     if not of.is_diagnosed or len(categories) < 2:
         return None
-    n_objects = {row["category"]: row["n_units"] for row in of.rows("difficulty")}
+    # About as many annotations as an object has, on average.
+    n_drawn = sum(row["n_annotations"] for row in categories) / max(of.part["n_units"], 1)
     evidence = []
-    if shown := [row for row in categories if n_objects.get(row["category"], 0) >= _FEWEST]:
+    if shown := [row for row in categories if row["n_annotations"] >= _FEWEST * n_drawn]:
         caption = "How far annotators agree on each category"
         table = data_of("Categories", categories)
         evidence.append(Evidence([table], plots.category_intervals(shown), caption))

@@ -569,7 +569,7 @@ def test_every_diagnostic_has_its_table(data):
 
 
 def test_what_is_refused(data):
-    with pytest.raises(ConfigError, match="'ofsets'; expected one of pair_similarity"):
+    with pytest.raises(ConfigError, match="'ofsets'; expected one of decomposition"):
         diagnostic("ofsets")
     settings = AgreeSettings(iou_threshold=(0.5, 0.7))
     with pytest.raises(ConfigError, match="has 2 numbers; expected one"):

@@ -142,20 +142,6 @@ def with_category_map(
     return [replace(file, categories=categories) for file, categories in pairs], unused
 
 
-def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tuple[str, ...]:
-    """Return the supercategory of each category, from the first file that names one.
-
-    It is "" if no file does; the tuple is empty if there are no supercategories at all.
-    """
-    found: dict[str, str] = {}
-    for file in files:
-        for category in file.categories:
-            if isinstance(category.supercategory, str):
-                found.setdefault(clean(category.name), clean(category.supercategory))
-    of_names = tuple(found.get(name, "") for name in names)
-    return of_names if any(of_names) else ()
-
-
 def renamed_categories(
     files: Sequence[AnnotationFile],
 ) -> Iterator[tuple[AnnotationFile, str, str, str]]:

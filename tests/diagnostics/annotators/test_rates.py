@@ -11,14 +11,13 @@ from support.matched import matched, random_data
 from support.resampled import expanded
 
 from bboxqa import read_coco, simulate
-from bboxqa.agreement.nominal import alpha_per_category, pooled_alpha
+from bboxqa.agreement.nominal import pooled_alpha
 from bboxqa.agreement.unit_counts import coincidences
 from bboxqa.diagnostics.decomposition import KINDS, Kind, decomposition, decomposition_by_annotator
 from bboxqa.diagnostics.rates import (
     RATES,
     annotators,
     boxes_per_object,
-    category_vitality,
     vitality,
 )
 from bboxqa.model.settings import AgreeSettings
@@ -109,16 +108,6 @@ def test_alpha_without_each_annotator(seed, n_annotators, missing):
     expected = [pooled_alpha(each).value for each in again]
     assert falls == pytest.approx(alpha - np.array(expected), nan_ok=True)
     assert annotators(units)["vitality"] == pytest.approx(alpha - np.array(expected), nan_ok=True)
-    everyone = alpha_per_category(coincidences(units.reliability, missing))[0]
-    table = category_vitality(units)
-    names, categories = units.data.annotator_names, units.data.category_names
-    assert len(table)
-    for category, annotator, whole, rest, fall in table.rows():
-        value = categories.index(category)
-        found = alpha_per_category(again[names.index(annotator)])[0][value]
-        assert whole == pytest.approx(everyone[value])
-        assert rest == (None if np.isnan(found) else pytest.approx(found))
-        assert fall == (None if rest is None else pytest.approx(whole - rest))
 
 
 def test_the_interval_is_that_of_counting_drawn_images_again():
