@@ -21,7 +21,6 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
     "offsets": "offsets",
     "confusion_matrix": "categories",
     "agreement_matrix": "agreement_groups",
-    "agreement_groups": "agreement_groups",
     "copies": "agreement_groups",
     "confusions": "categories",
     "agreement_by_size": "strata",
@@ -30,7 +29,6 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
     "agreement_by_region": "strata",
     "work": "over_time",
     "work_sessions": "over_time",
-    "work_hours": "over_time",
     "joints": "poses",
     "joint_annotators": "poses",
     "tracks": "over_time",
@@ -48,7 +46,7 @@ def names(data: Dataset, compared: str) -> tuple[str, ...]:
     """
     drawn = data.annotations
     needs = (
-        (drawn.times is not None, ("work", "work_sessions", "work_hours")),
+        (drawn.times is not None, ("work", "work_sessions")),
         (drawn.keypoints is not None and bool(data.joint_sigmas), OF_KEYPOINTS),
         (drawn.track is not None, ("tracks", "track_switches")),
         (compared not in ("rotated boxes", "keypoints"), ("offsets",)),

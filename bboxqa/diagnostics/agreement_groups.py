@@ -1,4 +1,4 @@
-"""Groups of annotators who agree with each other, and boxes that they copied."""
+"""The agreement of each two annotators, and boxes that they copied."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.estimators import table_of
-from bboxqa.agreement.intervals import ratio_intervals
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.unit_counts import from_units
 from bboxqa.core.arrays import (
     BoolArray,
-    FloatArray,
     IndexArray,
     component_of_each,
     remembered,
@@ -33,35 +31,6 @@ from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
 # More annotators are not ordered optimally, which takes time cubic in their number.
 _MOST_ORDERED = 200
-# Groups have two annotators or more.
-_FEWEST = 4
-
-
-def pair_sums(matched: MatchedUnits, images: BoolArray | None = None) -> FloatArray:
-    """Return the sums of each pair of annotators, over all images or `images`, (2, A, A).
-
-    These are pairs of annotations of one unit and category, and half of the annotations of both in
-    the images that both were asked about.
-    """
-    of, assigned = matched.data.annotations, matched.data.assigned
-    asked = assigned if images is None else assigned & images[:, None]
-    left, right = unit_members(matched)
-    same = of.category[left] == of.category[right]
-    same &= asked[of.image[left], of.annotator[left]]
-    n = assigned.shape[1]
-    key = of.annotator[left[same]].astype(np.int64) * n + of.annotator[right[same]]
-    n_same = np.bincount(key, minlength=n * n).reshape(n, n)
-    place = of.image.astype(np.int64), of.annotator.astype(np.int64)
-    n_drawn = table_of(*place, np.ones(len(of)), assigned.shape)
-    shared = np.asarray(n_drawn.T @ asked.astype(np.float64))
-    return np.stack([n_same + n_same.T, (shared + shared.T) / 2])
-
-
-def _agreement(sums: FloatArray) -> FloatArray:
-    """Return the F1 of objects with their category, (A, A); NaN where undefined or of oneself."""
-    found = ratio(*sums)
-    np.fill_diagonal(found, np.nan)
-    return found
 
 
 def agreement_matrix(matched: MatchedUnits) -> Table:
@@ -71,117 +40,31 @@ def agreement_matrix(matched: MatchedUnits) -> Table:
     average linkage: the F1 of objects with their category, in the images that both were asked
     about. NaN without such annotations, and on the diagonal.
     """
-    names = matched.data.annotator_names
-    agreement, order = _agreement(pair_sums(matched)), np.arange(len(names))
-    if len(names) > 2:
+    of, asked, names = matched.data.annotations, matched.data.assigned, matched.data.annotator_names
+    left, right = unit_members(matched)
+    same, n = of.category[left] == of.category[right], len(names)
+    key = of.annotator[left[same]].astype(np.int64) * n + of.annotator[right[same]]
+    n_same = sum_by(key, np.ones(len(key)), n * n).reshape(n, n)
+    place = of.image.astype(np.int64), of.annotator.astype(np.int64)
+    n_drawn = table_of(*place, np.ones(len(of)), asked.shape)
+    # The annotations of both in the images that both were asked about.
+    shared = np.asarray(n_drawn.T @ asked.astype(np.float64))
+    agreement, order = ratio(n_same + n_same.T, (shared + shared.T) / 2), np.arange(n)
+    np.fill_diagonal(agreement, np.nan)
+    if n > 2:
         # Two have this order in any tree; importing scipy's clustering takes 0.2 s.
-        from scipy.cluster.hierarchy import leaves_list
+        from scipy.cluster.hierarchy import leaves_list, linkage
+        from scipy.spatial.distance import squareform
 
-        order = leaves_list(_tree(agreement)).astype(np.int64)
+        distance = squareform(1 - agreement, checks=False)
+        known = distance[~np.isnan(distance)]
+        # Annotators without a shared image get the mean distance.
+        distance[np.isnan(distance)] = known.mean() if len(known) else 1
+        tree = linkage(distance, "average", optimal_ordering=n <= _MOST_ORDERED)
+        order = leaves_list(tree).astype(np.int64)
     columns: dict[str, Column] = {"annotator": Categorical(order.astype(np.int32), names)}
     columns |= {f"with {names[other]}": agreement[order, other] for other in order.tolist()}
     return Table(columns)
-
-
-def agreement_groups(matched: MatchedUnits) -> Table:
-    """Return groups of annotators who agree more with each other than with the others.
-
-    Groups have two annotators or more. They are the cut of the tree of `agreement_matrix` of every
-    other image with the largest difference of agreement in the least agreeing group and between
-    groups, if the 95 % intervals of the other images confirm it; otherwise all are one group.
-
-    A row for each annotator: group, numbered from 1; within and between, the agreement with the own
-    group and with other groups in all images, NaN if there is none.
-    """
-    names, group = matched.data.annotator_names, confirmed_groups(matched)
-    sums = pair_sums(matched)
-    own = group[:, None] == group
-    np.fill_diagonal(own, val=False)
-    return Table(
-        {
-            "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),
-            "group": group + 1,
-            "within": _pooled(sums, own, axis=1),
-            "between": _pooled(sums, group[:, None] != group, axis=1),
-        }
-    )
-
-
-@remembered
-def confirmed_groups(matched: MatchedUnits) -> IndexArray:
-    """Return the group of each annotator, (A,), from 0 on; 0 for all if there are none."""
-    n_images, n_annotators = matched.data.assigned.shape
-    several = np.flatnonzero(matched.data.assigned.sum(1) > 1)
-    # Of one image, none is left that could confirm a group.
-    if n_annotators < _FEWEST or len(several) < 2:
-        return np.zeros(n_annotators, np.int64)
-    found_in = np.zeros(n_images, np.bool_)
-    found_in[several[::2]] = True
-    group = _best_groups(pair_sums(matched, found_in))
-    if not group.any():
-        return group
-    # The sums of agreement within each of G groups, then between them, (G + 1, I) each.
-    of, n_groups = matched.data.annotations, int(group.max()) + 1
-    left, right = unit_members(matched)
-    same = of.category[left] == of.category[right]
-    left, right, whose = left[same], right[same], group[of.annotator]
-    row = np.where(whose[left] == whose[right], whose[left], n_groups)
-    agreeing = np.bincount(row * n_images + of.image[left], minlength=(n_groups + 1) * n_images)
-    asked = matched.data.assigned.astype(np.float64)
-    n_asked = np.stack([asked[:, group == each].sum(1) for each in range(n_groups)])
-    drawn = np.bincount(whose * n_images + of.image, minlength=n_groups * n_images)
-    drawn = drawn.reshape(n_groups, n_images)
-    between = ((n_asked.sum(0) - n_asked) * drawn / 2).sum(0)
-    possible = np.vstack([(n_asked - 1).clip(0) * drawn / 2, between]) * ~found_in
-    found = agreeing.reshape(n_groups + 1, n_images) * ~found_in
-    # A decision, not an estimate: the number of draws is fixed.
-    bounds = ratio_intervals(found.astype(np.float64), possible, 1000, matched.seed)
-    return group if (bounds[:-1, 0] > bounds[-1, 1]).all() else np.zeros_like(group)
-
-
-def _tree(agreement: FloatArray) -> FloatArray:
-    """Return the tree of average linkage by agreement, as scipy does, (A − 1, 4)."""
-    from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import squareform
-
-    distance = squareform(1 - agreement, checks=False)
-    known = distance[~np.isnan(distance)]
-    # Annotators without a shared image get the mean distance.
-    distance[np.isnan(distance)] = known.mean() if len(known) else 1
-    merges: FloatArray = linkage(
-        distance, "average", optimal_ordering=len(agreement) <= _MOST_ORDERED
-    )
-    return merges
-
-
-def _best_groups(sums: FloatArray) -> IndexArray:
-    """Return the group of each annotator by the best cut of the tree, (A,); 0 if there is none."""
-    n = sums.shape[1]
-    best, best_gap = np.zeros(n, np.int64), 0.0
-    from scipy.cluster.hierarchy import fcluster
-
-    merges = _tree(_agreement(sums))
-    # With more groups, somebody is alone: the last annotator to be joined, or others.
-    most = n - 1 - int(np.flatnonzero((merges[:, :2] < n).any(1)).max())
-    for n_groups in range(2, most + 1):
-        group = fcluster(merges, n_groups, "maxclust") - 1
-        own = group[:, None] == group
-        np.fill_diagonal(own, val=False)
-        same, possible = (sums * own).sum(2)
-        # The agreement with an annotator who shares no image with the others is unknown.
-        if np.bincount(group).min() < 2 or not (possible > 0).all():
-            continue
-        within = np.bincount(group, same) / np.bincount(group, possible)
-        gap = within.min() - _pooled(sums, group[:, None] != group)
-        if gap > best_gap:
-            _, first, number = np.unique(group, return_index=True, return_inverse=True)
-            best, best_gap = np.argsort(np.argsort(first))[number], float(gap)
-    return best
-
-
-def _pooled(sums: FloatArray, pairs: BoolArray, axis: int | None = None) -> FloatArray:
-    """Return the pooled agreement of some pairs; NaN without pairs."""
-    return ratio(*(np.asarray(np.sum(part * pairs, axis)) for part in sums))
 
 
 # Fewer identical boxes, or a lower share of them, prove nothing.

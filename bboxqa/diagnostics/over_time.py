@@ -13,9 +13,7 @@ from bboxqa.core.arrays import (
     FloatArray,
     FrozenArrays,
     IndexArray,
-    IntArray,
     distinct_rows,
-    find,
     remembered,
     run_starts,
     sum_by,
@@ -192,14 +190,15 @@ def work(matched: MatchedUnits) -> Table:
     timed, fast = ~np.isnan(found.times.step), found.times.step < _AT_ONCE
     n_timed, n_fast = (np.bincount(author[each], minlength=n_annotators) for each in (timed, fast))
     at_once = 2 * n_fast > n_timed
-    place, whose = _with_all(author, n_annotators)
-    drawn = np.flatnonzero(~at_once[author[place]])
+    # Each annotation counts for its annotator, and for all together.
+    drawn = np.flatnonzero(~at_once[author])
+    whose = np.append(author[drawn].astype(np.int64), np.full(len(drawn), n_annotators))
     everyone = np.arange(n_annotators + 1, dtype=np.int32)
     table = Table(
         {
             "annotator": Categorical(everyone, (*names, EVERYONE)),
             "n_sessions": np.append(n_sessions, n_sessions.sum()),
-            **_speeds(matched, place[drawn], whose[drawn], n_annotators + 1),
+            **_speeds(matched, np.tile(drawn, 2), whose, n_annotators + 1),
             **_changes(matched, at_once),
             "hours": np.append(hours, hours.sum()),
             "n": np.append(n, n.sum()),
@@ -221,6 +220,7 @@ def work_sessions(matched: MatchedUnits) -> Table:
         datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
         for seconds in found.start.tolist()
     )
+    f1 = found.session, found.image, found.matched, found.drawn
     return Table(
         {
             "annotator": Categorical(found.owner.astype(np.int32), matched.data.annotator_names),
@@ -229,53 +229,10 @@ def work_sessions(matched: MatchedUnits) -> Table:
             "minutes": found.length / 60,
             "n": np.bincount(found.place[known], minlength=n),
             "n_images": np.bincount(found.session, minlength=n),
-            **_f1(matched, np.arange(len(found.image)), found.session, n),
+            **RatioSums(matched, n, {"f1": [f1]}).columns(),
             **_speeds(matched, known, found.place[known], n),
         }
     )
-
-
-def work_hours(matched: MatchedUnits) -> Table:
-    """Return F1 with the others and speed in each hour of the sessions.
-
-    A row for each hour of all annotators together and of each one. Columns: annotator; hour of the
-    session, from 1; n_images; f1 and per_minute, with their 95 % intervals over images; and
-    median_seconds between two annotations.
-    """
-    work, names = worked(matched), matched.data.annotator_names
-    author, elapsed = matched.data.annotations.annotator, np.nan_to_num(work.times.elapsed)
-    most = int(elapsed.max(initial=0) // _HOUR) + 1
-    place, whose = _with_all(work.annotator, len(names))
-    hours = (work.elapsed[place] // _HOUR).astype(np.int64)
-    (person, hour), row, _ = distinct_rows(whose, hours)
-    drawn, whose = _with_all(author, len(names))
-    # An hour in which no image has its middle annotation has no row.
-    found = find(person * most + hour, whose * most + (elapsed[drawn] // _HOUR).astype(np.int64))
-    drawn, found, n = drawn[found >= 0], found[found >= 0], len(hour)
-    table = Table(
-        {
-            "annotator": Categorical(person.astype(np.int32), (*names, EVERYONE)),
-            "hour": hour + 1,
-            "n_images": np.bincount(row, minlength=n),
-            **_f1(matched, place, row, n),
-            **_speeds(matched, drawn, found, n),
-        }
-    )
-    return table.take(np.argsort(person != len(names), kind="stable"))
-
-
-def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[IndexArray, IndexArray]:
-    """Return each row twice: for its annotator, and for all annotators together."""
-    place = np.tile(np.arange(len(annotator)), 2)
-    whose = np.concatenate([annotator, np.full(len(annotator), n_annotators)])
-    return place, whose.astype(np.int64)
-
-
-def _f1(matched: MatchedUnits, cells: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
-    """Return F1 of K rows with its interval; `row` is that of each image and annotator."""
-    work = worked(matched)
-    f1 = (row, work.image[cells], work.matched[cells], work.drawn[cells])
-    return RatioSums(matched, n, {"f1": [f1]}).columns()
 
 
 def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:

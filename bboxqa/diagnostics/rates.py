@@ -12,7 +12,6 @@ from bboxqa.agreement.unit_counts import coincidences, from_units
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
-    FrozenArrays,
     IndexArray,
     component_of_each,
     distinct_rows,
@@ -108,27 +107,12 @@ def _without(
     return replace(found, group=images[found.group].astype(np.int32))
 
 
-class LostCoincidences(FrozenArrays, frozen=True, eq=False):
-    """The decreases of coincidences without each annotator."""
-
-    before: Coincidences
-    """The coincidences of all annotators."""
-    annotator: IndexArray
-    value: IndexArray
-    """(L,) int64. Annotator and value, sorted."""
-    row: IndexArray
-    image: IndexArray
-    marginal: FloatArray
-    diagonal: FloatArray
-    """(E,). The index of annotator and value, the image, and the decreases of pairable values and
-    of coincidences with themselves."""
-
-
 @remembered
-def lost_coincidences(matched: MatchedUnits) -> LostCoincidences:
-    """Return the coincidences lost without each annotator.
+def vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
+    """Return the fall of alpha without each annotator, (A,), and its interval, (A, 2).
 
-    The annotations of the others are matched again where that may change units.
+    The annotations of the others are matched again where that may change units. NaN where
+    undefined.
     """
     found, data, (again, pairs) = [], matched.reliability, _open_images(matched)
     before = coincidences(data, matched.missing)
@@ -149,32 +133,24 @@ def lost_coincidences(matched: MatchedUnits) -> LostCoincidences:
             for name, sign in (("group", 1), ("value", 1), ("marginal", -1), ("diagonal", -1))
         )
         found.append((np.full(len(group), annotator), group, value, marginal, diagonal))
+    # The decreases of pairable values and of coincidences with themselves.
     who, image, value, marginal, diagonal = map(np.concatenate, zip(*found, strict=True))
-    lost, row, _ = distinct_rows(who, value)
-    return LostCoincidences(before, lost[0], lost[1], row, image, marginal, diagonal)
-
-
-def vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
-    """Return the fall of alpha without each annotator, (A,), and its interval, (A, 2).
-
-    Without an annotator, the others' annotations are matched again. NaN where undefined.
-    """
-    lost, n_annotators = lost_coincidences(matched), len(matched.data.annotator_names)
-    n_images, who = lost.before.n_groups, lost.annotator[lost.row]
+    (annotator_of, value_of), row, _ = distinct_rows(who, value)
+    n_images, n_annotators = before.n_groups, len(matched.data.annotator_names)
     tables = (
-        *coincidence_tables(lost.before, lost.before.n_values),
-        table_of(lost.row, lost.image, lost.marginal, (len(lost.value), n_images)),
-        table_of(who, lost.image, lost.diagonal, (n_annotators, n_images)),
+        *coincidence_tables(before, before.n_values),
+        table_of(row, image, marginal, (len(value_of), n_images)),
+        table_of(who, image, diagonal, (n_annotators, n_images)),
     )
 
     def falls(
         marginal: FloatArray, agreeing: FloatArray, less: FloatArray, less_agreeing: FloatArray
     ) -> FloatArray:
         sums = marginal, agreeing[0]
-        alpha = alphas_after(sums, lost.annotator, lost.value, -less, -less_agreeing)
+        alpha = alphas_after(sums, annotator_of, value_of, -less, -less_agreeing)
         return np.asarray(alpha[0] - alpha[1:])
 
-    of_image = sum_by(who * n_images + lost.image, lost.marginal, n_annotators * n_images)
+    of_image = sum_by(who * n_images + image, marginal, n_annotators * n_images)
     in_images = (of_image.reshape(n_annotators, -1) != 0).sum(1)
     return drawn_figures(matched, tables, falls, in_images)
 

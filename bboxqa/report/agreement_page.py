@@ -185,7 +185,6 @@ def annotators_section(of: Documents) -> Section | None:
     """Return the figures and offsets of each annotator, and F1 of each two."""
     if not of.is_diagnosed:
         return None
-    sentences: list[str] = []
     # With one category, all have the same one.
     several = len(of.part["categories"]) > 1
     rates = {title: rate for title, rate in _RATES.items() if several or rate != "class_share"}
@@ -204,11 +203,6 @@ def annotators_section(of: Documents) -> Section | None:
         caption = "F1 of each two annotators, matched alone: how far they drew the same objects"
         pairs = data_of("Pairs", of.part["pairs"])
         evidence.append(Evidence([pairs], plots.pair_matrix(order, shared), caption))
-    groups = max((row["group"] for row in of.rows("agreement_groups")), default=1)
-    if groups > 1:
-        said = f"The annotators form {groups} groups, which agree more within than with each other"
-        sentences.append(f"{said}: each may read the instructions in its own way.")
-        evidence.append(Evidence([of.data("agreement_groups", "Groups")]))
     named = {line.see.removesuffix(_CSV) for line in of.lines} | {"offsets", "rotated_offsets"}
     evidence += [
         Evidence([of.data(name, _title(name))])
@@ -220,7 +214,7 @@ def annotators_section(of: Documents) -> Section | None:
         rows = [row for row in of.rows("offsets") if row["annotator"] in moved]
         caption = "How far the edges of boxes are from those of the others, with the 95 % interval"
         evidence.append(Evidence(chart=plots.offsets(rows), caption=caption))
-    return Section("annotators", "Annotators", sentences, evidence)
+    return Section("annotators", "Annotators", (), evidence)
 
 
 def categories_section(of: Documents) -> Section | None:
@@ -298,7 +292,7 @@ def repeats_section(of: Documents) -> Section | None:
 # Sections of tables alone, with what is said of them.
 _OF_VIDEOS_AND_TIMES = {
     "Time": (
-        {"work": "Time", "work_sessions": "Sessions", "work_hours": "Hours of sessions"},
+        {"work": "Time", "work_sessions": "Sessions"},
         ["A change of F1 does not say why: images may differ, too."],
     ),
     "Tracks": ({"tracks": "Tracks", "track_switches": "Identity switches"}, []),

@@ -17,7 +17,7 @@ from bboxqa.report.result_files import documents_of
 OF_DIAGNOSIS = {
     "Kinds of disagreement": "decomposition", "Thresholds": "sensitivity",
     "Time": "work", "Sessions": "work_sessions",
-    "Hours of sessions": "work_hours", "Offsets": "offsets",
+    "Offsets": "offsets",
 }  # fmt: skip
 OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
 OF_REFERENCE = "Reference"

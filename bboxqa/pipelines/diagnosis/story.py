@@ -21,7 +21,7 @@ from bboxqa.diagnostics.object_cells import (
     object_cells,
     pairs_of_units,
 )
-from bboxqa.diagnostics.rates import lost_coincidences
+from bboxqa.diagnostics.rates import vitality
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line
 from bboxqa.model.results import MeasuredAgreement
@@ -99,7 +99,7 @@ def story_of(of: Diagnosed) -> tuple[Line, ...]:
         if reference is not None:
             worst = [*disagreements.reference_worst(reference)]
         elif judged:
-            lost_coincidences(of.matched)
+            vitality(of.matched)
             of.table("annotators")
             worst = [*disagreements.worst_annotator(of, apart)]
         joints = disagreements.joint_findings(of) if "joints" in of.available else ()

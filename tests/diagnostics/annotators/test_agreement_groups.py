@@ -1,18 +1,13 @@
-"""Agreement of each two annotators, groups of those who agree, and annotators who copy."""
+"""Agreement of each two annotators, and annotators who copy."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import fcluster
 from support.datasets import dataset
 from support.matched import matched, random_data
 
 from bboxqa.diagnostics.agreement_groups import (
-    _agreement,
-    _best_groups,
-    _tree,
-    agreement_groups,
     agreement_matrix,
     copies,
     independent,
@@ -68,64 +63,10 @@ def schools(seed, n_images=60, strength=0.5, order=(0, 1, 0, 1, 0)):
     return dataset(rows)
 
 
-def test_groups_that_agree_among_themselves_are_found():
+def test_annotators_who_agree_stand_side_by_side():
     units = matched(schools(1))
-    table = agreement_groups(units)
-    assert table["group"].tolist() == [1, 2, 1, 2, 1]
-    assert (table["within"] > table["between"]).all()
-    # Who agree stand side by side.
     order = [int(name[-1]) % 2 for name in agreement_matrix(units)["annotator"]]
     assert order in ([0, 0, 0, 1, 1], [1, 1, 0, 0, 0])
-
-
-def test_chance_makes_no_groups():
-    found = [agreement_groups(matched(schools(seed, strength=0.0))) for seed in range(30)]
-    assert sum(table["group"].max() > 1 for table in found) <= 1
-    assert found[0]["group"].tolist() == [1] * 5
-    assert np.isnan(found[0]["between"]).all()
-
-
-def gap_of(sums, group):
-    """The agreement in the least agreeing group minus that between groups, pair by pair."""
-    n = len(group)
-    pairs = [(one, other) for one in range(n) for other in range(n) if one != other]
-
-    def agreement(chosen):
-        possible = sum(sums[1][pair] for pair in chosen)
-        return sum(sums[0][pair] for pair in chosen) / possible if possible else np.nan
-
-    within = [
-        agreement([pair for pair in pairs if group[pair[0]] == group[pair[1]] == each])
-        for each in set(group.tolist())
-    ]
-    return min(within) - agreement([pair for pair in pairs if group[pair[0]] != group[pair[1]]])
-
-
-def test_the_best_cut_is_that_of_all_cuts():
-    random = np.random.default_rng(0)
-    n_found = 0
-    for _ in range(200):
-        n = int(random.integers(4, 12))
-        true = random.integers(0, 3, n)
-        possible = np.triu(random.integers(0, 40, (n, n)) * (random.random((n, n)) < 0.9), 1)
-        possible = (possible + possible.T) / 2
-        share = np.where(true[:, None] == true, 0.8, random.uniform(0.2, 0.8))
-        same = np.floor(possible * share)
-        sums = np.stack([same, possible])
-        merges = _tree(_agreement(sums))
-        best, best_gap = np.zeros(n, int), 0.0
-        for n_groups in range(2, n):
-            group = fcluster(merges, n_groups, "maxclust")
-            own = (group[:, None] == group) & ~np.eye(n, dtype=bool)
-            if not (sums[1] * own).any(1).all():
-                continue
-            gap = gap_of(sums, group)
-            if gap > best_gap + 1e-12:
-                best, best_gap = group, gap
-        found = _best_groups(sums)
-        assert ((found[:, None] == found) == (best[:, None] == best)).all()
-        n_found += found.any()
-    assert n_found > 100
 
 
 def test_shares_one_by_one():
