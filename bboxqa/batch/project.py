@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec.structs import asdict, replace
 
 from bboxqa.batch.discovery import Project, fetched
@@ -30,7 +31,6 @@ from bboxqa.batch.results import (
 from bboxqa.batch.settings import (
     ProjectSettings,
     Settings,
-    missed_gates,
     result_key,
     settings_of,
     severities,
@@ -54,7 +54,7 @@ from bboxqa.model.findings import FoundReport, Severity
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.read import AS_COMPARED, read_for
 from bboxqa.pipelines.validate import validate_with
-from bboxqa.report.agreement_summary import summary
+from bboxqa.report.agreement_summary import missed_gates, summary
 from bboxqa.report.finding_formats import jsonl_lines
 from bboxqa.report.result_files import documents_of, write_folder, write_tables
 
@@ -160,7 +160,7 @@ def _run(project: Project, settings: Settings, folder: Path) -> tuple[Row, bool,
             failed = [*severe, *missed]
         except NothingToCompareError as error:
             values, notes = {"status": NOT_MEASURED}, [_line(error)]
-            failed = [*missed_gates(None, own.agree), *severe]
+            failed = [*missed_gates(None, msgspec.to_builtins(own.agree)), *severe]
         message = "; ".join(filter(None, [*failed, *notes, said]))
         row = replace(row, **values, passed=not failed, message=message)
     except (OSError, OutputError, MemoryError):
@@ -274,7 +274,7 @@ def _measured(job: _Job, files: Sequence[Path]) -> tuple[dict[str, Any], list[st
         "unused_names": tuple(data.map_notes),
     }  # fmt: skip
     status = [first["status"]] * (first["status"] != "ok")
-    missed = [*missed_gates(result.thresholds[0], own.agree)]
+    missed = [*missed_gates(first, msgspec.to_builtins(own.agree))]
     return row, missed, [*result.headlines, *status, *warnings]
 
 

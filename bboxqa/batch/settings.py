@@ -1,10 +1,8 @@
 """The settings of a run and of each project, its gates, and what a result depends on."""
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
-from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +17,6 @@ from bboxqa.core.version import __version__
 from bboxqa.formats.choices import choices_from
 from bboxqa.formats.member import is_picture
 from bboxqa.model.annotations import Choices, completed
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import (
     AgreeSettings,
     SettingsFile,
@@ -28,6 +25,7 @@ from bboxqa.model.settings import (
     validate_settings_from,
 )
 from bboxqa.pipelines.read import agree_settings_from
+from bboxqa.report import agreement_summary
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -94,38 +92,14 @@ def gates(settings: Settings) -> str:
     """Return the gates in words, which a project's own settings may override."""
     agree = agree_settings_from({**settings.agree, **settings.agree_over})
     validate = validate_settings_from({**settings.validate, **settings.validate_over})
-    lowest = [f"{name} at least {least:g}" for name, least in _lowest(agree)]
+    found = agreement_summary.gates(msgspec.to_builtins(agree))
+    lowest = [f"{name} at least {least:g}" for name, least in found.items()]
     return ", ".join([*lowest, f"no finding of {severities(validate)}"])
 
 
 def severities(settings: ValidateSettings) -> str:
     """Return the severities of findings that fail a project, in words."""
     return f"severity {settings.fail_on}{'' if settings.fail_on == 'error' else ' or above'}"
-
-
-def _lowest(settings: AgreeSettings) -> Iterator[tuple[str, float]]:
-    """Yield the figures with a gate, and their lowest accepted values."""
-    for name, least in (("alpha", settings.min_alpha), ("F1", settings.min_f1)):
-        if least is not None:
-            yield name, least
-
-
-def missed_gates(part: ThresholdResult | None, settings: AgreeSettings) -> Iterator[str]:
-    """Yield the gates of agreement that are missed at a threshold, or where nothing is measured."""
-    for name, least in _lowest(settings):
-        if part is None:
-            # A project that is no longer measured, such as after a renamed key, must not pass.
-            yield f"{name} was not measured, expected at least {least:g}"
-            continue
-        value = part.alpha if name == "alpha" else part.existence.f1
-        if part.reaches(least) if name == "alpha" else part.reaches_f1(least):
-            continue
-        if name == "alpha" and part.alpha_has_no_meaning:
-            yield f"alpha has no meaning, expected at least {least:g}: give --min-f1"
-        elif isnan(value):
-            yield f"{name} is undefined, expected at least {least:g}"
-        else:
-            yield f"{name} {value:z.4f} is below {least:g}"
 
 
 def result_key(project: Project, settings: Settings) -> str:

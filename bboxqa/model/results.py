@@ -230,25 +230,6 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Why there is no alpha; empty where there is one."""
         return self.status if isnan(self.alpha) else ""
 
-    def reaches(self, lowest: float) -> bool:
-        """Return whether alpha is at least `lowest`, or all annotators agree on everything."""
-        return self.all_agree or self.alpha >= lowest
-
-    def reaches_f1(self, lowest: float) -> bool:
-        """Return whether F1 is at least `lowest`."""
-        return self.existence.f1 >= lowest
-
-    def passes(self, settings: AgreeSettings) -> bool:
-        """Return whether alpha and F1 reach the minimum values of the settings, if any."""
-        alpha, f1 = settings.min_alpha, settings.min_f1
-        return (alpha is None or self.reaches(alpha)) and (f1 is None or self.reaches_f1(f1))
-
-    @property
-    def all_agree(self) -> bool:
-        """Whether alpha is undefined because all drew the same objects, all of one category."""
-        complete = 0 < self.n_units == self.n_complete_units
-        return isnan(self.alpha) and complete and self.observed == 0
-
     @property
     def is_unanimous(self) -> bool:
         """Whether everybody drew every object, with the same category."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.resources import files
-from itertools import product
 from math import isnan, nan
 from typing import Any
 
@@ -290,31 +289,50 @@ def _figure(name: str, record: Values, key: str, ends: str, remark: str) -> Figu
     return Figure(name, nan if value is None else value, interval or (nan, nan), remark)
 
 
+def gates(settings: Values) -> dict[str, float]:
+    """Return the lowest accepted values of alpha and F1, as far as settings have them."""
+    asked = {"alpha": settings["min_alpha"], "F1": settings["min_f1"]}
+    return {name: float(least) for name, least in asked.items() if least is not None}
+
+
+def missed_gates(part: Values | None, settings: Values, *, many: bool = False) -> Iterator[str]:
+    """Yield the gates of settings that the figures of a threshold, one of `many`, do not reach.
+
+    None are the figures of what is no longer measured, such as after a renamed key.
+    """
+    for name, least in gates(settings).items():
+        if part is None:
+            yield f"{name} was not measured, and {least:g} was asked for"
+            continue
+        complete = 0 < part["n_units"] == part["n_complete_units"]
+        all_agree = part["alpha"] is None and complete and not part["observed_disagreement"]
+        value, reason = part["existence"]["f1"], "nobody drew anything"
+        if name == "alpha":
+            value, reason = part["alpha"], part["alpha_reason"]
+        where = f" at threshold {part['iou_threshold']:g}" if many else ""
+        if value is None and not (name == "alpha" and all_agree):
+            yield f"there is no {name}{where} to compare with {least:g}: {reason}"
+        elif value is not None and value < least:
+            yield f"{name}{where} is {_below(least, value)}, and {least:g} was asked for"
+
+
+def passes(result: MeasuredAgreement) -> bool:
+    """Return whether alpha and F1 reach the lowest values of the settings at each threshold."""
+    settings = msgspec.to_builtins(result.settings)
+    return not any(any(missed_gates(figures_at(part), settings)) for part in result.thresholds)
+
+
 def headline(parts: Sequence[Values], settings: Values) -> tuple[str, ...]:
     """Return "passed", "failed" or "open", the verdict, and further gates that are not reached.
 
     `parts` are the figures of each threshold, as in a summary. The gates of the settings are the
     verdict; without them, chance and then the least of existence, class and place decide.
     """
-    asked = {"alpha": settings["min_alpha"], "F1": settings["min_f1"]}
-    gates = {name: float(least) for name, least in asked.items() if least is not None}
-    failures = []
-    for part, (name, least) in product(parts, gates.items()):
-        complete = 0 < part["n_units"] == part["n_complete_units"]
-        all_agree = part["alpha"] is None and complete and not part["observed_disagreement"]
-        existence = part["existence"]
-        value = part["alpha"] if name == "alpha" else existence["f1"]
-        reason = part["alpha_reason"] if name == "alpha" else existence["reason"]
-        where = f" at threshold {part['iou_threshold']:g}" if parts[1:] else ""
-        if value is None and not (name == "alpha" and all_agree):
-            failures.append(f"there is no {name}{where} to compare with {least:g}: {reason}")
-        elif value is not None and value < least:
-            found = _below(least, value)
-            failures.append(f"{name}{where} is {found}, and {least:g} was asked for")
-    if failures:
-        return "failed", f"Not accepted: {failures[0]}", *failures[1:]
-    if gates:
-        said = (f"{name} is at least {least:g}" for name, least in gates.items())
+    missed = [each for part in parts for each in missed_gates(part, settings, many=len(parts) > 1)]
+    if missed:
+        return "failed", f"Not accepted: {missed[0]}", *missed[1:]
+    if found := gates(settings):
+        said = (f"{name} is at least {least:g}" for name, least in found.items())
         accepted = f"Accepted: {' and '.join(said)}"
         if is_by_chance(parts[0]):
             chance = _level(parts[0], settings["similarity"])

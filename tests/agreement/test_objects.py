@@ -15,7 +15,7 @@ from bboxqa.agreement.objects import f1_costs
 from bboxqa.geometry.candidates import candidate_pairs, unit_pairs
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import compared_images, count_agreement
-from bboxqa.report.agreement_summary import summary
+from bboxqa.report.agreement_summary import figures_at, missed_gates, summary
 from bboxqa.report.agreement_text import text_lines
 
 SETTINGS = AgreeSettings(bootstrap=0, iou_threshold=(0.3, 0.6))
@@ -208,7 +208,7 @@ def test_nothing_drawn_together_has_no_class_and_no_place():
     assert part.class_agreement.status.startswith("undefined: no unit has two values")
     empty = agree(dataset([], n_images=2, n_annotators=2), bootstrap=40).thresholds[0]
     assert np.isnan(empty.existence.f1)
-    assert not empty.reaches_f1(0)
+    assert [*missed_gates(figures_at(empty), {"min_alpha": None, "min_f1": 0.0})]
 
 
 def test_existence_is_corrected_for_chance():

@@ -257,7 +257,7 @@ class TestStatus:
         row = done(tmp_path, differing(), Settings({"min_f1": 10 / 12}, {}))
         assert (row.passed, row.message, row.f1) == (True, "", 10 / 12)
         row = done(tmp_path, differing(), Settings({"min_f1": 0.84}, {}))
-        assert (row.passed, row.message) == (False, "F1 0.8333 is below 0.84")
+        assert (row.passed, row.message) == (False, "F1 is 0.83, and 0.84 was asked for")
 
     @pytest.mark.parametrize(("more", "says"), [({}, True), ({"q/y.json": differing()}, False)])
     def test_other_files_are_noted_unless_projects_are_inside(self, tmp_path, more, says):
@@ -278,14 +278,14 @@ class TestStatus:
             each["category_id"] = 1
         row = done(tmp_path, content, Settings({"min_alpha": -1.0}, {}))
         assert row.passed is False
-        assert row.message.startswith("alpha has no meaning, expected at least -1: give --min-f1; ")
+        assert row.message.startswith("there is no alpha to compare with -1: no meaning with one ")
 
     def test_fail_on(self, tmp_path):
         assert done(tmp_path, differing()).passed
         row = done(tmp_path, differing(), Settings({"min_alpha": 0.95}, {"fail_on": "info"}))
         assert (row.status, row.passed) == ("measured", False)
         found, below = row.message.split("; ")
-        assert below.endswith("is below 0.95")
+        assert below.endswith(", and 0.95 was asked for")
         assert found == "findings of severity info or above"
         row = done(tmp_path, document([annotation(1)]), Settings({}, {"fail_on": "info"}))
         assert (row.status, row.passed) == ("not measured", False)

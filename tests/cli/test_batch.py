@@ -70,7 +70,7 @@ def test_one_gate_that_fails_anywhere(run, root, tmp_path):
     assert code == 1
     assert out[0].startswith("2 projects, 0 unchanged; 2 measured")
     assert out[1].startswith("  worse: alpha ")
-    assert out[1].endswith(" is below 0.9")
+    assert out[1].endswith(", and 0.9 was asked for")
     assert out[-1] == "Written: res ults/index.html"
     table = csv_rows(tmp_path / "res ults/projects.csv")
     passed = {row["project"]: row["passed"] for row in table}
