@@ -248,7 +248,7 @@ def _details(
 
 
 def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
-    """Yield the first rows of a table, texts and figures with intervals before other columns."""
+    """Yield the first rows of a table, texts and then figures before other columns."""
     rows = np.arange(len(table))
     if name == "sensitivity":
         # Where chance is low, F1 above it is no news.
@@ -268,7 +268,8 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
     new = {"low": "alpha_low", "high": "alpha_high", "mean_iou": own}
     named = Table({new.get(each, each): column for each, column in table.columns.items()})
     texts = [each for each, of in named.columns.items() if isinstance(of, Categorical)]
-    first = [next(iter(named.columns)), *texts, "cost", *named.with_interval]
+    figures = [each for each in named.columns if named[each].dtype.kind == "f"]
+    first = [next(iter(named.columns)), *texts, "cost", *named.with_interval, *figures]
     shown = dict.fromkeys((*first, *named.columns))
     n_rows = 2 * _ROWS if name == "categories" else _ROWS
     yield from table_excerpt(named, rows, title, name, n_rows, [*shown])
