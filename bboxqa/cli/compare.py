@@ -45,9 +45,9 @@ def compare(
     annotators, agreement before and after is compared in the images that both versions have.
     """  # noqa: D301 - click reads the sign
     from bboxqa.core.pseudonyms import check_key
-    from bboxqa.formats.saved_results import read_saved
     from bboxqa.pipelines.compare import compare_files
     from bboxqa.report.agreement_summary import passes
+    from bboxqa.report.result_files import read_saved
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")

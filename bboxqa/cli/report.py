@@ -80,8 +80,8 @@ def cite(result: Path) -> int:
     threshold, and every choice on which they depend: similarity, threshold, matcher, missing
     annotations, intervals and versions. Below it are the works that it cites.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.formats.saved_results import read_saved
     from bboxqa.report.reproduction import methods
+    from bboxqa.report.result_files import read_saved
 
     found = read_saved(result)
     click.echo(methods(found["summary"], found["manifest"]))

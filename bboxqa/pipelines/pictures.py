@@ -18,7 +18,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import digest_of, write_atomically
 from bboxqa.core.image_opening import MOST_PIXELS, MOST_WHOLE, SIDEWAYS, opened, reason_of, turn_of
 from bboxqa.core.text import as_written, count, quoted
-from bboxqa.formats.saved_results import read_saved
 from bboxqa.model.annotations import NO_CHOICES, Choices, Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
@@ -27,7 +26,7 @@ from bboxqa.report.finding_formats import findings_page, images_with_boxes
 from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder, render
 from bboxqa.report.pictures import BLANK_CANVAS, Pixels, shown_images, worst_first
 from bboxqa.report.reproduction import validate_command
-from bboxqa.report.result_files import manifest
+from bboxqa.report.result_files import manifest, read_saved
 from bboxqa.rules.pictures import ImageSearch, ImageState, Place, check_folders
 
 # Percentiles of images of more than 8 bits that are shown as black and white.
