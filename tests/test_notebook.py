@@ -50,7 +50,7 @@ def test_the_notebook_runs_and_shows_what_it_says(ran, tmp_path):
     data, report, result, story, review = (each for each in html if each)
     assert "30 images, 3 annotators" in data
     assert "Nothing found: " in report
-    assert 'alt="Agreement with its 95 % intervals"' in result
+    assert "Alpha of 3 annotators" in result
     assert "p03 misses" in story
     assert "p03 calls cow sheep" in story
     assert review.count("<tr>") == 6

@@ -11,7 +11,7 @@ from bboxqa.core.errors import in_python_words
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.pipelines.counting import ImagePart, too_crowded
-from bboxqa.report.agreement_summary import figures_at, summary
+from bboxqa.report.agreement_summary import summary
 
 if TYPE_CHECKING:
     from bboxqa.report.plots import Plots
@@ -138,22 +138,15 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
     def _repr_html_(self) -> str:
         from html import escape
 
-        from bboxqa.report.agreement_summary import shown_figures
         from bboxqa.report.agreement_text import text_lines
-        from bboxqa.report.chart import chart_image
-        from bboxqa.report.plots import intervals
 
-        first, settings = self.thresholds[0], self.settings
-        gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
-        figures = shown_figures(figures_at(first), first.measure, self.n_annotators)
-        picture = chart_image(intervals(figures, **gates), "Agreement with its 95 % intervals")
         notes = (f" Note: {note}" for note in self.notes[len(self.headlines) :])
         compared = (
             f"{self.n_images:,} images, {self.n_annotators} annotators, "
             f"{self.n_annotations:,} annotations, similarity {self.settings.similarity}"
         )
         text = "\n".join((compared, *text_lines(self, quiet=True), *notes))
-        return f"{picture}<pre>{escape(text)}</pre>"
+        return f"<pre>{escape(text)}</pre>"
 
 
 # With more boxes, or outlines, the story takes longer than the figures and is made on request only.

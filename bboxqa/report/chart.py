@@ -8,7 +8,6 @@ from html import escape
 from math import ceil, floor, log10
 from typing import Literal
 from unicodedata import east_asian_width
-from urllib.parse import quote
 
 import msgspec
 from msgspec.structs import replace
@@ -221,29 +220,14 @@ def chart_svg(chart: Chart, label: str) -> str:
     Colours of the palette are classes, such as ``fill-text``, that the page defines for light and
     dark screens.
     """
-    broad = " broad" if layout(chart).total_width > 72 * _MOST_SCALED * WIDTH else ""
-    head = f'class="chart{broad}" role="img" aria-label="{escape(one_line(label))}"'
-    return _svg(chart, head)
-
-
-def chart_image(chart: Chart, label: str) -> str:
-    """Return a chart as an `img` element that holds its SVG, with its style, on white."""
-    rules = "".join(
-        f".fill-{name}{{fill:{color}}}.stroke-{name}{{stroke:{color}}}"
-        for color, name in CLASSES.items()
-    )
-    style = f'font-family="sans-serif" style="background: {BACK}"><style>{rules}</style'
-    content = quote(_svg(chart, style), safe=" /:;=,()")
-    return f'<img alt="{escape(label)}" src="data:image/svg+xml,{content}">'
-
-
-def _svg(chart: Chart, head: str) -> str:
     found = layout(chart)
+    broad = " broad" if found.total_width > 72 * _MOST_SCALED * WIDTH else ""
     size = (found.total_width, found.total_height)
     width, height = (f"{_PIXELS_PER_POINT * side:.6g}" for side in size)
     start = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]:.6g} {size[1]:.6g}" '
-        f'width="{width}" height="{height}" {head}>'
+        f'width="{width}" height="{height}" class="chart{broad}" role="img" '
+        f'aria-label="{escape(one_line(label))}">'
     )
     return "\n".join((start, *map(_element, placed_marks(found)), "</svg>"))
 

@@ -2,7 +2,6 @@
 
 import xml.etree.ElementTree as ET
 from itertools import combinations
-from urllib.parse import unquote
 
 import matplotlib as mpl
 import pytest
@@ -18,7 +17,6 @@ from bboxqa.report.chart import (
     Dot,
     Path,
     Text,
-    chart_image,
     chart_svg,
     layout,
     text_width,
@@ -300,15 +298,3 @@ def test_without_axes_pyplot_shows_the_chart_and_settings_of_the_session_stay(re
         assert dict(mpl.rcParams) == before
     finally:
         plt.close(ax.figure)
-
-
-def test_a_notebook_shows_the_intervals_as_a_picture(result):
-    html = result._repr_html_()
-    before, _, rest = html.partition('src="data:image/svg+xml,')
-    assert before.endswith('<img alt="Agreement with its 95 % intervals" ')
-    root = ET.fromstring(unquote(rest.partition('"')[0]))  # noqa: S314
-    found = ["".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert "Existence" in found
-    assert len(html) < 20_000
-    picture = unquote(chart_image(category_intervals([category("a", 0.5)]), "a"))
-    assert ".fill-series-0{fill:#0072b2}" in picture
