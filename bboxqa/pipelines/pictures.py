@@ -25,7 +25,6 @@ from bboxqa.report.agreement_page import agreement_pages
 from bboxqa.report.finding_formats import findings_page, images_with_boxes
 from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder, render
 from bboxqa.report.pictures import BLANK_CANVAS, Pixels, shown_images, worst_first
-from bboxqa.report.reproduction import validate_command
 from bboxqa.report.result_files import manifest, read_saved
 from bboxqa.rules.pictures import ImageSearch, ImageState, Place, check_folders
 
@@ -248,26 +247,20 @@ def write_result(
 def write_report(
     report: FoundReport,
     target: PageTarget,
-    progress: Progress | None = None,
-    settings: ValidateSettings | None = None,
+    progress: Progress | None,
+    settings: ValidateSettings,
     choices: Choices = NO_CHOICES,
     command: str = "",
 ) -> tuple[str, ...]:
     """Write the page of a report of `validate`, and return notes as `write_result` does.
 
-    With the settings of `validate`, the page shows how to reproduce it, by the typed command if
-    any.
+    The page shows the settings of `validate`, the files, and the typed command if any.
     """
-    made: dict[str, Any] = {}
-    if settings is not None:
-        files = [path for path in (Path(file.name) for file in report.files) if path.is_file()]
-        sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
-        said = manifest(settings, sources, choices)
-        names = [word for each in target.images for word in ("--images", str(each))]
-        names += [file.name for file in report.files]
-        made = {"manifest": said, "command": command or validate_command(names, said)}
     sizes, names = images_with_boxes(report, target.top), [file.name for file in report.files]
-    page = partial(findings_page, report, target=target, **made)
+    files = [path for path in map(Path, names) if path.is_file()]
+    sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
+    made = manifest(settings, sources, choices)
+    page = partial(findings_page, report, target=target, manifest=made, command=command)
     return write_with_pixels(target, sizes, names, page, progress)
 
 

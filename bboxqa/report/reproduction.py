@@ -7,16 +7,12 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.text import count, joined
-from bboxqa.model.settings import AgreeSettings, ValidateSettings
+from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.numbers import in_json, measure_of, number
 from bboxqa.report.pages import Data
 
 # Names of sources that are Python values, not files.
 _IN_MEMORY = ("document", "dataset", "table")
-# The most files that a command names.
-_MOST_FILES = 20
-_OPTIONS_OF_VALIDATE = {"select", "ignore", "per_file_ignores", "fail_on", "min_severity",
-                        "show_consequences"}  # fmt: skip
 _OPTIONS = {
     "iou_threshold": "--iou", "category_map": "--map", "filter": "--pattern",
     "from_format": "--from",
@@ -74,18 +70,6 @@ def option_words(name: str, value: Any) -> Iterator[str]:
         values = [",".join(values)] if name == "sigmas" else values
     for each in values:
         yield from (option, str(each))
-
-
-def validate_command(files: Sequence[str], manifest: Mapping[str, Any]) -> str:
-    """Return the shell command that validates files again, by the settings of a manifest."""
-    words = ["bboxqa", "validate", *files[:_MOST_FILES], *["…"] * (len(files) > _MOST_FILES)]
-    given, defaults = {**manifest.get("reading", {})}, in_json(ValidateSettings())
-    for name, value in manifest["settings"].items():
-        if name in _OPTIONS_OF_VALIDATE and value != defaults[name]:
-            given[name] = ",".join(value) if isinstance(value, list) else value
-    for glob, codes in given.pop("per_file_ignores", {}).items():
-        words += ["--per-file-ignores", f"{glob}:{','.join(codes)}"]
-    return join([*words, *(word for each in given.items() for word in option_words(*each))])
 
 
 def settings_table(manifest: Mapping[str, Any]) -> Data:
