@@ -1,6 +1,5 @@
 """Greedy, average and complete linkage of several annotators, and how ties are broken."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -180,13 +179,11 @@ def linked(
 _LINKS = 1 << 15
 
 
-def join_in_order(
-    left: IndexArray, right: IndexArray, authors: list[int], common: Sequence[int] = ()
-) -> list[int]:
+def join_in_order(left: IndexArray, right: IndexArray, authors: list[int]) -> list[int]:
     """Return the unit of each node, its smallest node, joined along links in this order.
 
-    Two units are joined if they have no annotator in common, or with `common`, exactly those of the
-    link. `authors` are the annotators of each node, as bits.
+    Two units are joined if they have no annotator in common. `authors` are the annotators of each
+    node, as bits.
     """
     home = list(range(len(authors)))
     members: dict[int, list[int]] = {}
@@ -195,11 +192,9 @@ def join_in_order(
     for start in range(0, len(left), step):
         units, links = np.array(home), np.arange(start, min(start + step, len(left)))
         links = links[units[left[links]] != units[right[links]]]
-        sides = links.tolist(), left[links].tolist(), right[links].tolist()
-        for link, one, other in zip(*sides, strict=True):
+        for one, other in zip(left[links].tolist(), right[links].tolist(), strict=True):
             first, second = home[one], home[other]
-            both = authors[first] & authors[second]
-            if first == second or both != (common[link] if common else 0):
+            if first == second or authors[first] & authors[second]:
                 continue
             if first > second:
                 first, second = second, first

@@ -12,7 +12,7 @@ from bboxqa.geometry.boxes import rotated_iou
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
 from bboxqa.matching.matchers import match
-from bboxqa.matching.objects import loose_objects, without_repetitions
+from bboxqa.matching.objects import loose_objects
 from bboxqa.model.rotated_boxes import smallest_angle
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
@@ -146,20 +146,18 @@ def matched_units(
     same = annotations.annotator[pairs.left] == annotations.annotator[pairs.right]
     near, own = pairs.take(~same), pairs.take(same)
     pairs = near.take(near.similarity >= threshold - TOLERANCE)
-    twice = own.take(own.similarity >= threshold - TOLERANCE)
     units = match(
         annotations, pairs, settings.matcher, threshold, category_lenient=settings.category_lenient
     )
-    home = loose_objects(annotations, units, near)[units.unit]
     models = {source.annotator for source in part.data.sources if source.role == "predictions"}
     found = MatchedUnits(
         data=part.data,
         units=units,
         reliability=reliability_of(part, units, settings),
         pairs=pairs.take(units.unit[pairs.left] == units.unit[pairs.right]),
-        objects=without_repetitions(annotations, home, near, twice),
+        objects=loose_objects(annotations, units, near)[units.unit],
         near=near,
-        own=twice,
+        own=own.take(own.similarity >= threshold - TOLERANCE),
         n_neighbours=np.bincount(np.append(own.left, own.right), minlength=len(annotations)),
         is_model=np.array([name in models for name in part.data.annotator_names], np.bool_),
         compared=similarity(settings.similarity).needs,
