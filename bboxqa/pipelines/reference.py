@@ -23,8 +23,8 @@ from bboxqa.formats.registry import format_of
 from bboxqa.formats.yolo import class_names
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
+from bboxqa.matching.linkage import loose_objects
 from bboxqa.matching.matchers import match
-from bboxqa.matching.objects import loose_objects
 from bboxqa.model.annotations import (
     Dataset,
     Repeats,

@@ -11,8 +11,8 @@ from bboxqa.diagnostics.rates import check_rematching
 from bboxqa.geometry.boxes import rotated_iou
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
+from bboxqa.matching.linkage import loose_objects
 from bboxqa.matching.matchers import match
-from bboxqa.matching.objects import loose_objects
 from bboxqa.model.rotated_boxes import smallest_angle
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
