@@ -1,19 +1,21 @@
 """DOTA's text labels: four corners, a category and a mark of difficult objects in a line."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from math import inf
+from math import inf, isnan
 from pathlib import Path
 
 import numpy as np
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.images import FileImages, LabelFile
+from bboxqa.formats.document import Record
+from bboxqa.formats.images import FileImages
 from bboxqa.formats.label_folders import holds_labels
+from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import Boxes, Collector, Lines
+from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.shapes import LARGEST, mapping
 from bboxqa.formats.writing.content import Content, Options, Writer, Written
 from bboxqa.formats.writing.losses import ATTRIBUTES
@@ -38,49 +40,41 @@ def translate(path: Path, into: Collector) -> None:
     if not labels:
         raise DatasetError([f"{path}: has no label files of DOTA"])
     images = FileImages(path, into, labels, members)
-    for batch in images.batches():
-        _add_files(batch, into)
+    for member, image, text in images.texts():
+        _add_file(into, member, image, text)
     images.done("labels of DOTA", _WORDS)
 
 
-def _add_files(batch: Sequence[LabelFile], into: Collector) -> None:
-    rows: list[tuple[int, int, int, int, int]] = []
+def _add_file(into: Collector, member: Member, image: Record, text: str) -> None:
+    rows: list[tuple[int, str]] = []
     values: list[list[float]] = []
-    # The category and the mark in what follows the corners.
-    rests: dict[str, tuple[int, int]] = {}
-    for number, (member, image, text) in enumerate(batch):
-        for at, line in enumerate(text.splitlines(), start=1):
-            words, found = line.split(None, _NUMBERS), list[float]()
-            with suppress(ValueError):
-                found = [*map(float, words[:_NUMBERS])]
-            # The sum is NaN where one is.
-            if len(words) > len(found) > 0 and max(map(abs, found)) < LARGEST and sum(found) < inf:
-                if (rest := words[_NUMBERS]) not in rests:
-                    *name, mark = rest.split() if re.search(r"\S\s+\d\s*\Z", rest) else (rest, "0")
-                    category = into.category(" ".join(" ".join(name).split()), (member.name, at))
-                    rests[rest] = category, int(mark)
-                rows.append((image["id"], *rests[rest], number, at))
-                values.append(found)
-            elif words and not _HEADER.match(line):
-                problem = f"{line.strip()[:_SHOWN]!r} is no label; expected 8 numbers of pixels"
-                into.defect("T001", f"{problem}, a category and 0 or 1", (member.name, at))
-    if not rows:
-        return
-    images, categories, difficult, files, lines = np.array(rows).T
+    for at, line in enumerate(text.splitlines(), start=1):
+        words, found = line.split(None, _NUMBERS), list[float]()
+        with suppress(ValueError):
+            found = [*map(float, words[:_NUMBERS])]
+        # The sum is NaN where one is.
+        if len(words) > len(found) > 0 and max(map(abs, found)) < LARGEST and sum(found) < inf:
+            rows.append((at, words[_NUMBERS]))
+            values.append(found)
+        elif words and not _HEADER.match(line):
+            problem = f"{line.strip()[:_SHOWN]!r} is no label; expected 8 numbers of pixels"
+            into.defect("T001", f"{problem}, a category and 0 or 1", (member.name, at))
     corners = np.array(values).reshape(-1, 4, 2)
-    low = corners.min(1)
-    into.tally["difficult"] += int((difficult > 0).sum())
-    boxes = Boxes(
-        images,
-        categories,
-        np.concatenate([low, corners.max(1) - low], 1),
-        Lines([member.name for member, _, _ in batch], files, lines),
-        np.full(len(low), -1),
-        corners=corners if into.outlines else None,
-        degrees=shapes.rotations_of(corners),
-        difficult=difficult,
-    )
-    into.boxes(boxes)
+    turns = shapes.rotations_of(corners).tolist() if rows else ()
+    for (at, rest), ring, degrees in zip(rows, values, turns, strict=True):
+        *name, mark = rest.split() if re.search(r"\S\s+\d\s*\Z", rest) else (rest, "0")
+        x, y, where = ring[::2], ring[1::2], (member.name, at)
+        record: Record = {
+            "image_id": image["id"],
+            "category_id": into.category(" ".join(" ".join(name).split()), where),
+            "bbox": [min(x), min(y), max(x) - min(x), max(y) - min(y)],
+            "segmentation": [ring],
+        }
+        attributes: Record = {} if isnan(degrees) else {"rotation": degrees}
+        if int(mark):
+            into.tally["difficult"] += 1
+            attributes["difficult"] = int(mark)
+        into.annotation(record | ({"attributes": attributes} if attributes else {}), where)
 
 
 def _as_words(name: str) -> str:

@@ -90,9 +90,6 @@ def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
 
 _OF_LABELS = re.compile(rf"{OF_MASKS}|scribbles|.*visualization", re.IGNORECASE)
 """Folders of pictures that show labels, as Pascal VOC, CVAT and LabelMe write them."""
-# Bytes of label files per batch: few enough that its arrays stay in the processor's cache.
-_TOGETHER = 1 << 18
-LabelFile = tuple[Member, Record, str]
 _OF_TOOLS = (".json", ".xml")
 NO_PICTURE = "expected one picture with its path, such as images"
 _READ = {"VOC": ".xml", "LabelMe": ".json"}
@@ -225,24 +222,16 @@ class FileImages:
             self._into.defect("T022", f"{NO_PICTURE}/{one_line(place)}.jpg", where)
         return self.add(place, where)
 
-    def batches(self) -> Iterator[list[LabelFile]]:
+    def texts(self) -> Iterator[tuple[Member, Record, str]]:
         """Yield label files with the records of their images and their texts; report others."""
-        batch: list[LabelFile] = []
-        n_bytes, progress = 0, self._into.settings.progress
-        for n_read, (place, member) in enumerate(self.files.items(), 1):
-            data, text = member.text(), ""
+        for n_read, (place, member) in enumerate(self.files.items()):
+            self._into.step(n_read, len(self.files))
             try:
-                text = data.decode()
+                text = member.text().decode()
             except UnicodeDecodeError:
-                problem = "the file is not text in UTF-8"
+                text, problem = "", "the file is not text in UTF-8"
                 self._into.defect("T001", problem, Where(member.name, 1))
-            batch.append((member, self.labelled(place, member), text))
-            n_bytes += len(data)
-            if n_bytes > _TOGETHER or n_read == len(self.files):
-                yield batch
-                if progress is not None:
-                    progress(n_read, len(self.files))
-                batch, n_bytes = [], 0
+            yield member, self.labelled(place, member), text
 
     def done(self, expected: str, words: Iterable[tuple[str, str, str]]) -> None:
         """Add the images without a label file, and notes.

@@ -24,11 +24,11 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats import label_folders
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import begins, is_names_file, is_names_head, is_yaml
-from bboxqa.formats.images import FileImages, LabelFile, folders_around
+from bboxqa.formats.images import FileImages, folders_around
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import Boxes, Collector, Lines
+from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, ValueProblemError
 from bboxqa.formats.writing.content import (
     Content,
@@ -45,7 +45,7 @@ from bboxqa.formats.writing.outlines import bbox_corners, corners_of, rings_of
 if TYPE_CHECKING:
     from yaml import Node
 
-_MOST_NAMES, _MOST_PATHS, _MOST_CLASSES = 100_000, 100, 1 << 20
+_MOST_NAMES, _MOST_PATHS = 100_000, 100
 # A data set of 1,200 classes has 30,000 characters.
 _MOST_TEXT = 1_000_000
 # Patterns, addresses and absolute paths, which may be of another machine.
@@ -109,8 +109,8 @@ def translate(path: Path, into: Collector) -> None:
             listed = max(found_in, key=lambda names: len(names.keys() & known))
             images.listed |= label_folders.spelled_as(listed, known)
     records = _LabelRecords(described, into)
-    for batch in images.batches():
-        records.add_files(batch)
+    for member, image, text in images.texts():
+        records.add_file(member, image, text)
     for found in (each for each in described if each.is_inside):
         _check_parts(found, members, into)
     images.done("labels of YOLO", _NOTES)
@@ -223,8 +223,9 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> tuple[int, list[f
             problem = f"the line has {count(n, 'number')} after the class"
             raise ValueProblemError(f"{problem}; expected 4 for a box, or pairs of x and y")
         n_shape = n - n % 2
-    if abs(largest := max(values[:n_shape], key=abs)) > LEAST_PIXELS:
-        problem = f"a coordinate is {largest:g}, which is in pixels"
+    low, high = min(values[:n_shape]), max(values[:n_shape])
+    if max(-low, high) > LEAST_PIXELS:
+        problem = f"a coordinate is {high if high > -low else low:g}, which is in pixels"
         raise ValueProblemError(f"{problem}; expected 0 to 1, relative to the image")
     return int(number), values, n_shape
 
@@ -255,55 +256,8 @@ class _LabelRecords:
         for code, problem, line in self._named.defects:
             into.defect(code, problem, self._named.where(line))
 
-    def add_files(self, files: Sequence[LabelFile]) -> None:
-        """Add the labels of files: together if all of them are plain, else half by half."""
-        if self._add_plain(files):
-            return
-        if half := len(files) // 2:
-            self.add_files(files[:half])
-            self.add_files(files[half:])
-        elif files:
-            self._add_file(*files[0])
-
-    def _add_plain(self, files: Sequence[LabelFile]) -> bool:
-        """Add the labels of files if all are boxes of named classes; return whether they are."""
-        if not self._into.takes_boxes or not all("width" in image for _, image, _ in files):
-            return False
-        texts = [text.replace("\r\n", "\n").rstrip() for _, _, text in files]
-        n_boxes = np.array([text.count("\n") + 1 if text else 0 for text in texts], np.int64)
-        whole, rows = "\n".join(filter(None, texts)), np.zeros((0, 5))
-        if whole.encode().translate(None, b"0123456789+-.eE \t\n"):
-            return False
-        try:
-            if whole:
-                rows = np.loadtxt(whole.split("\n"), np.float64, comments=None, ndmin=2)
-        except ValueError:
-            return False
-        shares, number = rows[:, 1:], rows[:, 0].astype(np.int64)
-        is_near = shares.min(initial=0) >= -MOST_BEYOND and shares.max(initial=1) <= 1 + MOST_BEYOND
-        are_classes = 0 <= number.min(initial=0) <= number.max(initial=0) < _MOST_CLASSES
-        are_classes = are_classes and bool((rows[:, 0] == number).all())
-        if rows.shape != (n_boxes.sum(), 5) or not (is_near and are_classes):
-            return False
-        numbers = np.flatnonzero(np.bincount(number))
-        if self._names and not {*numbers.tolist()} <= self._names.keys():
-            return False
-        first = np.cumsum(n_boxes) - n_boxes
-        line = np.arange(1, len(rows) + 1) - np.repeat(first, n_boxes)
-        file = np.repeat(np.arange(len(files)), n_boxes)
-        lines = Lines([member.name for member, _, _ in files], file, line)
-        for row in np.sort(np.unique(number, return_index=True)[1]).tolist():
-            self._category(int(number[row]), lines.where(row))
-        ids = np.zeros(numbers.max(initial=0) + 1, np.int64)
-        ids[numbers] = [self._ids[each] for each in numbers.tolist()]
-        images = np.array([image["id"] for _, image, _ in files], np.int64)
-        sizes = np.array([(image["width"], image["height"]) for _, image, _ in files], np.float64)
-        bbox = np.concatenate([shares[:, :2] - shares[:, 2:] / 2, shares[:, 2:]], 1)
-        bbox *= np.tile(sizes[file], 2)
-        self._into.boxes(Boxes(images[file], ids[number], bbox, lines, np.full(len(bbox), -1)))
-        return True
-
-    def _add_file(self, member: Member, image: Record, text: str) -> None:
+    def add_file(self, member: Member, image: Record, text: str) -> None:
+        """Add the labels of a file."""
         lines = enumerate(text.splitlines(), start=1)
         filled = [(at, line) for at, line in lines if line.strip()]
         has_size = "width" in image
@@ -334,9 +288,10 @@ class _LabelRecords:
                 last = max(self._names)
                 problem = f"class {number} has no name; the last class with a name is {last}"
                 self._into.defect("T020", problem, where, row)
-            farthest = max(values[:n_shape], key=lambda share: abs(share - 0.5))
-            if not -MOST_BEYOND <= farthest <= 1 + MOST_BEYOND:
-                problem = f"a coordinate is {farthest:g}; expected 0 to 1, relative to the image"
+            low, high = min(values[:n_shape]), max(values[:n_shape])
+            if max(-low, high - 1) > MOST_BEYOND:
+                found = high if high - 1 > -low else low
+                problem = f"a coordinate is {found:g}; expected 0 to 1, relative to the image"
                 self._into.defect("T003", problem, where, row)
 
     def _shape_of(
@@ -346,9 +301,7 @@ class _LabelRecords:
         into, keypoints, n_points = self._into, self._keypoints, 0
         if n_shape > 4:
             points = np.array(values[:n_shape]).reshape(-1, 2) * size
-            record: Record = {"bbox": shapes.bounds(points)}
-            if into.outlines:
-                record["segmentation"] = [shapes.ring(points)]
+            record = shapes.outlined(points)
             degrees = shapes.rotations_of(points[None])[0] if len(points) == 4 else np.nan
             if not np.isnan(degrees):
                 record["attributes"] = {"rotation": float(degrees)}

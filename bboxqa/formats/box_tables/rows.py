@@ -36,7 +36,7 @@ from bboxqa.formats.records import whole_number
 from bboxqa.formats.source import SourcePath, only_file
 from bboxqa.formats.tables import Table, class_names, refuse_repeated, split_rows, table_in
 from bboxqa.formats.translation import shapes
-from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Boxes, Collector, Lines
+from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Collector
 from bboxqa.formats.translation.shapes import (
     LEAST_PIXELS,
     MOST_BEYOND,
@@ -52,8 +52,6 @@ _TRUE = {"1", "1.0", "true"}
 _WHOLE = re.compile(r"(0|-?[1-9]\d*)\.0", re.ASCII)
 _OF_GROUPS = ("image", "image_id", "image_width", "image_height", "annotator")
 """The keys that rows of one image and annotator share."""
-_MORE = ("score", "created_at", "track")
-"""The keys that columns of boxes have no place for."""
 _ONE_CATEGORY = "no column of categories: all boxes are of one; --columns category=NAME names it"
 _SAY = f"Say what the columns hold: --columns image=NAME,bbox=NAME,… ({', '.join(NAMES)})"
 
@@ -170,57 +168,38 @@ class _TableRecords(msgspec.Struct):
             sizes = np.array(sides, np.float64).reshape(-1, 2)
             kept, problems = self.shares(rows, ~np.isnan(sizes[:, 0]), FORMS[form])
             rows, bbox = rows[kept], (bbox * np.tile(sizes, 2))[kept]
-        lines = Lines([self.member], np.zeros(len(rows), np.int64), np.array(part.at)[rows])
-        listed = rows.tolist()
-        given = part.cells.get("category", [""] * len(part.at))
-        labels = [plain_text(given[row]) for row in listed]
-        known: dict[str, int] = {}
-        for place, label in enumerate(labels):
-            if label not in known:
-                named = self.cell("category", listed[place], name_in)
-                known[label] = into.category(names.get(named, named) or UNLABELLED,
-                                             lines.where(place))  # fmt: skip
         shown = any(part.place) or self.table.word == "row"
-        codes = {"": -1}
-        people = [codes.setdefault(of_row[row][1], len(codes) - 1) for row in listed]
-        boxes = Boxes(
-            np.array([of_row[row][0]["id"] for row in listed], np.int64),
-            np.array([known[label] for label in labels], np.int64),
-            bbox,
-            lines,
-            np.array(people, np.int64),
-            [*codes][1:],
-            [self.cell("id", row) or self.label(row) * shown for row in listed],
-        )
-        first = into.n
-        crowds, angles = ({*map(str, part.cells.get(e, ()))} for e in ("iscrowd", "rotation"))
-        has_more = into.in_full and not part.cells.keys().isdisjoint(_MORE)
-        has_more |= any(map(_is_true, crowds)) or any(map(angle_in, angles))
-        if into.takes_boxes and not has_more:
-            into.boxes(boxes)
-        else:
-            for place, row in enumerate(listed):
-                into.annotation(self.record(boxes.record(place), row), lines.where(place))
-        rest = enumerate(zip(listed, labels, strict=True)) if problems or "" in known else ()
-        for place, (row, label) in rest:
+        known: dict[str, int] = {}
+        for row, box in zip(rows.tolist(), bbox.tolist(), strict=True):
+            where = (self.member, part.at[row])
+            label = plain_text(part.cells["category"][row]) if "category" in part.cells else ""
+            if label not in known:
+                named = self.cell("category", row, name_in)
+                known[label] = into.category(names.get(named, named) or UNLABELLED, where)
+            image, annotator = of_row[row]
+            own_id = self.cell("id", row) or self.label(row) * shown
+            texts = {"annotator": annotator, "own_id": own_id}
+            record = {"image_id": image["id"], **self.record(row, box, texts)}
+            place = into.annotation(record | {"category_id": known[label]}, where)
             if not label and "category" in part.cells:
-                self.defect("T004", row, "has no category", first + place)
+                self.defect("T004", row, "has no category", place)
             if row in problems:
-                self.defect("T003", row, problems[row], first + place)
+                self.defect("T003", row, problems[row], place)
 
-    def record(self, record: Record, row: int) -> Record:
-        """Return an annotation with the further keys of its row."""
-        given = {key: column[row] for key, column in self.rows.cells.items()}
-        said = {"created_at": plain_text(given.get("created_at"))}
-        said["track_id"] = self.cell("track", row)
-        record |= {"iscrowd": 1} if _is_true(given.get("iscrowd")) else {}
-        record |= {key: text for key, text in said.items() if text}
+    def record(self, row: int, box: list[float], texts: Mapping[str, str]) -> Record:
+        """Return the box of an annotation, with texts and the further keys of its row."""
+        cells = self.rows.cells
+        if "created_at" in cells:
+            texts = {**texts, "created_at": plain_text(cells["created_at"][row])}
+        if "track" in cells:
+            texts = {**texts, "track_id": self.cell("track", row)}
+        record: Record = {"bbox": box} | {key: text for key, text in texts.items() if text}
+        if "iscrowd" in cells and _is_true(cells["iscrowd"][row]):
+            record["iscrowd"] = 1
         with suppress(TypeError, ValueError, OverflowError, KeyError):
-            record["score"] = float(given["score"])
-        if degrees := angle_in(given.get("rotation")):
-            record |= shapes.turned_box(record["bbox"], degrees)
-        # Converted files keep the order of keys that they had.
-        record["category_id"] = record.pop("category_id")
+            record["score"] = float(cells["score"][row])
+        if "rotation" in cells and (degrees := angle_in(cells["rotation"][row])):
+            record |= shapes.turned_box(box, degrees)
         return record
 
     def images(self) -> dict[int, tuple[Record, str]]:

@@ -21,7 +21,6 @@ from bboxqa.formats.label_studio.tasks import (
     images_of,
     joints_of,
     person,
-    plain_boxes_of,
     regions_of,
     shape_of,
     short_path,
@@ -299,15 +298,6 @@ class _Records:
         shared = self._into.begin_work(key, images, annotator, task.label, where)
         if shared is None:
             return
-        if (image := images[0] if len(images) == 1 and len(task.images) <= 1 else {}).get("width"):
-            size = image["width"], image["height"]
-            boxes = plain_boxes_of(work.results, size) if self._into.takes_boxes else None
-            for box, name, own, at in boxes or ():
-                category = self._into.category(name, (self._member, at))
-                record = {"image_id": image["id"], "category_id": category, "bbox": box}
-                self._into.annotation({**record, **shared, "own_id": own}, (self._member, at))
-            if boxes is not None:
-                return
         shared |= {key: content[key] for key in _TIMES if content.get(key)}
         for region in regions_of(work.results, joined=self._into.settings.keypoints):
             where = Where(self._member, region.pointer)

@@ -51,7 +51,6 @@ SHAPES = ("rectangle", "ellipse", "polygon", "keypoint", "vector", "brush", "bit
 """The types of results that are shapes which can be read."""
 _PIXELS = 200
 """Coordinates above it are pixels, not percentages."""
-_NUMBERS = {int, float}
 _LENGTH_WIDTHS = (3, 4, 8, 16)
 
 
@@ -226,33 +225,6 @@ def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) ->
     return [*whole.values()]
 
 
-def plain_boxes_of(
-    results: Sequence[tuple[str, Value]], size: Size
-) -> list[tuple[list[float], str, str, str]] | None:
-    """Return boxes in pixels with label, id and pointer, if all results are such without more.
-
-    These are upright rectangles with one label each, in an image of this size; else None.
-    """
-    wanted = ("rectanglelabels", *size, 0, "manual", None, None)
-    found = []
-    for pointer, result in results:
-        try:
-            value, own = result["value"], result["id"]
-            (label,) = value["rectanglelabels"]
-            numbers = [value["x"], value["y"], value["width"], value["height"]]
-            said = map(result.get, ("type", "original_width", "original_height"))
-            turned, origin = value.get("rotation", 0), result.get("origin", "manual")
-            given = (*said, turned, origin, result.get("score"), result.get("parentID"))
-            is_plain = given == wanted and own and label.strip() == label != ""
-            is_plain &= {*map(type, numbers)} <= _NUMBERS and type(own) is str
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return None
-        if not is_plain or min(numbers[:2]) < 0 or max(numbers) > 100:
-            return None
-        found.append((_in_pixels(numbers, size), label, own, pointer))
-    return found if len({own for _, _, own, _ in found}) == len(found) else None
-
-
 def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR0911
     """Return the COCO geometry keys of a region.
 
@@ -305,11 +277,8 @@ def _percent(given: object, name: str) -> float:
 
 def _pixels(value: Value, names: Sequence[str], size: Size) -> list[float]:
     """Convert values that are alternately percentages of width and of height to pixels."""
-    return _in_pixels([_percent(value.get(name), name) for name in names], size)
-
-
-def _in_pixels(numbers: Sequence[float], size: Size) -> list[float]:
-    return [each * size[place % 2] / 100 for place, each in enumerate(numbers)]
+    pairs = enumerate(names)
+    return [_percent(value.get(name), name) * size[place % 2] / 100 for place, name in pairs]
 
 
 def joints_of(points: Sequence[Region], size: Size) -> Record:

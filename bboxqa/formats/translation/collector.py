@@ -4,19 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, TextArray
+from bboxqa.core.arrays import IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
-from bboxqa.formats.column_builder import PLAIN_TYPES, ColumnsBuilder, TypedWindow
-from bboxqa.formats.columns import MISSING
+from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.records import (
-    ANNOTATOR_KEYS,
     WRITTEN_ANGLE,
     ReadSettings,
     extent_of,
@@ -76,71 +73,16 @@ Place = tuple[str, int | str]
 """A `Where`, or a plain tuple, which is made in less time."""
 
 
-class Boxes(msgspec.Struct, frozen=True, eq=False):
-    """Annotations with a box and few other keys, as columns."""
-
-    image_id: IndexArray
-    category_id: IndexArray
-    """(N,) int64."""
-    bbox: FloatArray
-    """(N, 4) float64. x, y, width and height in pixels."""
-    lines: Lines
-    annotator: IndexArray
-    """(N,) int64. Index into `annotators`; -1 where nobody is named."""
-    annotators: Sequence[str] = ()
-    own_ids: Sequence[str] | TextArray = ()
-    """Empty where the tool shows none, as is each of an annotation without one."""
-    corners: FloatArray | None = None
-    """(N, 4, 2) float64. Outlines of four points; None if they equal the boxes."""
-    degrees: FloatArray | None = None
-    """(N,) float64. The attribute `rotation`, NaN where missing; None if no box has it."""
-    difficult: IndexArray | None = None
-    """(N,) int64. The attribute `difficult`, 0 where missing; None if no box has it."""
-
-    def __len__(self) -> int:
-        return len(self.image_id)
-
-    def columns(self, rows: slice = slice(None)) -> dict[str, list[Any]]:
-        """Return the values of some annotations by the keys of COCO, without ids."""
-        names = [*self.annotators, MISSING]
-        found: dict[str, list[Any]] = {
-            "image_id": self.image_id[rows].tolist(),
-            "category_id": self.category_id[rows].tolist(),
-            "bbox": self.bbox[rows].tolist(),
-            "annotator": [names[code] for code in self.annotator[rows].tolist()],
-        }
-        if len(self.own_ids):
-            found[OWN_ID] = [str(own) if own else MISSING for own in self.own_ids[rows]]
-        if self.corners is not None:
-            found["segmentation"] = [[e] for e in self.corners[rows].reshape(-1, 8).tolist()]
-        if self.degrees is not None or self.difficult is not None:
-            n = len(found["bbox"])
-            degrees = [np.nan] * n if self.degrees is None else self.degrees[rows].tolist()
-            marks = [0] * n if self.difficult is None else self.difficult[rows].tolist()
-            said = (
-                ({} if np.isnan(turn) else {"rotation": turn}) | ({"difficult": e} if e else {})
-                for turn, e in zip(degrees, marks, strict=True)
-            )
-            found["attributes"] = [each or MISSING for each in said]
-        return found
-
-    def record(self, row: int) -> Record:
-        """Return an annotation as a COCO record without an id."""
-        columns = self.columns(slice(row, row + 1)).items()
-        return {key: value for key, (value,) in columns if value is not MISSING}
-
-
 class Part(msgspec.Struct, frozen=True, eq=False):
     """Consecutive annotations that were collected."""
 
     start: int
     """The row of the first of them."""
     lines: Lines
-    own_ids: Sequence[str] | TextArray
-    """See `Boxes`."""
-    held: Sequence[bytes] | Boxes
-    """The annotations, where they are asked for one by one; records as JSON, which takes less
-    memory."""
+    own_ids: Sequence[str]
+    """Empty where the tool shows none, as is each of an annotation without one."""
+    held: Sequence[bytes]
+    """The annotations as JSON, which takes little memory, where they are asked for one by one."""
 
 
 _NOTHING_MORE = ReadSettings(records=True)
@@ -162,20 +104,13 @@ class Collector:
 
     def __init__(self, settings: ReadSettings = _NOTHING_MORE) -> None:
         self.settings = settings
-        self.outlines = settings.outlines or settings.rotated
         self.sessions = "session" in settings.keys
         """Whether to keep repeated work of an annotator on an image, with the key `session`."""
-        self.in_full = settings.records or settings.whole or settings.on_records is not None
-        """Whether all keys of annotations are requested, not only those of columns."""
-        self.takes_boxes = settings.whole or not (
-            self.in_full or settings.keypoints or {*settings.keys} - {*ANNOTATOR_KEYS}
-        )
-        """Whether a box with few other keys may be passed on without them."""
         self.notes: list[str] = []
         """Notes on what was left out, and how the rest was read."""
         self.nobody_notes: list[str] = []
         """Notes on annotations that name nobody; untrue where each file is by one annotator."""
-        self.masks = Masks(outlines=self.outlines)
+        self.masks = Masks(outlines=settings.outlines or settings.rotated)
         """Converts masks, within limits for all of them."""
         self.numbered_images: dict[str, str] = {}
         """See `bboxqa.formats.records.AnnotationFile`."""
@@ -444,22 +379,6 @@ class Collector:
         if not label:
             self.defect("T004", missing, where, row)
         return row
-
-    def boxes(self, found: Boxes) -> None:
-        """Add annotations that are columns."""
-        if not self.takes_boxes:
-            for row in range(len(found)):
-                self.annotation(found.record(row), found.lines.where(row))
-            return
-        self.flush()
-        n, first = len(found), self.builder.n
-        if n:
-            own_ids = found.own_ids if any(found.own_ids) else ()
-            held = found if self.settings.whole else ()
-            self.parts.append(Part(first, found.lines, own_ids, held))
-            columns = {"id": range(first + 1, first + n + 1), **found.columns()}
-            self.builder.add(TypedWindow(n, columns, PLAIN_TYPES))
-            self.n += n
 
     def defect(self, code: str, message: str, where: Place, row: int = -1, cause: str = "") -> None:
         """Add a defect of a record, or of the annotation with index `row`."""

@@ -23,13 +23,7 @@ from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import LISTS, AnnotationFile, Category, ReadSettings, image_type
 from bboxqa.formats.scanner import Scanner
 from bboxqa.formats.source import members_of, size_and_digest
-from bboxqa.formats.translation.collector import (
-    Boxes,
-    BrokenTextError,
-    Collector,
-    Part,
-    Translate,
-)
+from bboxqa.formats.translation.collector import BrokenTextError, Collector, Part, Translate
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Spot
 from bboxqa.model.table import ShownIds, joined_ids, place_in_words
@@ -73,8 +67,6 @@ class ToolOrigin(Collector):
     def record(self, row: int) -> Record:
         """Return an annotation as a record of COCO."""
         part = self._part(row)
-        if isinstance(part.held, Boxes):
-            return {"id": row + 1, **part.held.record(row - part.start)}
         return msgspec.json.decode(part.held[row - part.start], type=Record)
 
     def lists(self) -> dict[str, Any]:
