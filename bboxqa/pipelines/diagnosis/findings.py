@@ -311,11 +311,6 @@ TEMPLATES = {
     "separate groups": (
         "{n} groups of annotators share no image: nothing compares one group with another"
     ),
-    "moved by a program": (
-        "the boxes of {who} differ by the same amount in {n_alike:,} of {n:,} matched pairs "
-        "({edges} for {first}): a program moved them, such as one that counts pixels from 1 "
-        "and not from 0; if it wrote Pascal VOC, --voc-base sets that"
-    ),
 }
 
 

@@ -8,24 +8,18 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa import diagnostics
-from bboxqa.core.arrays import Progress, component_of_each, distinct, distinct_rows, sum_by
+from bboxqa.core.arrays import Progress, component_of_each, distinct, distinct_rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, joined, names_in_words, one_line
 from bboxqa.diagnostics.agreement_groups import copies, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import (
-    by_annotators,
-    drawn_edges,
-    medians,
     object_cells,
-    pairs_of_units,
 )
 from bboxqa.diagnostics.rates import vitality
-from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line
 from bboxqa.model.results import MeasuredAgreement
-from bboxqa.model.rotated_boxes import ROUNDED_PX
 from bboxqa.pipelines.counting import ImagePart, too_crowded
 from bboxqa.pipelines.diagnosis import disagreements
 from bboxqa.pipelines.diagnosis.findings import (
@@ -337,14 +331,10 @@ def story_parts(
 
 # An image with a larger share of the units dominates alpha.
 _LARGE_IMAGE, _TIMES_MEAN = 0.25, 1.5
-# Fewer pairs, or a lower share of them, may differ alike by chance.
-_LEAST_PAIRS, _LEAST_ALIKE = 20, 0.95
-# Programs differ by half a pixel or a whole one: one counts from 0, the other from 1, or rounds.
-_LARGEST, _STEP = 1.5, 0.5
 
 
 def _warnings(of: Diagnosed) -> Iterator[str]:
-    """Yield an image that decides the figure, groups that share none, and boxes that were moved."""
+    """Yield an image that decides the figure, and groups that share none."""
     table, is_alpha = of.part.images, not isnan(of.part.alpha)
     n_units, largest = table["n_units"], int(np.argmax(table["n_units"])) if len(table) else 0
     # One of few images is large if it has half as many objects more than the mean.
@@ -364,19 +354,3 @@ def _warnings(of: Diagnosed) -> Iterator[str]:
     n = len(distinct(component_of_each(len(shared.T), first, second)[first]))
     if n > 1:
         yield TEMPLATES["separate groups"].format(n=n)
-    pairs, edges = pairs_of_units(of.matched), drawn_edges(of.matched)
-    first, second, row = by_annotators(of.matched, pairs)
-    apart = edges[pairs.left] - edges[pairs.right]
-    median = np.column_stack([medians(edge, row, len(first)) for edge in apart.T])
-    # Larger differences are drawn.
-    shift = _STEP * np.round(np.where(np.abs(median) <= _LARGEST, median, 0) / _STEP)
-    alike = np.abs(apart - shift[row]).max(1, initial=0) <= ROUNDED_PX
-    n_pairs, n_alike = np.bincount(row, minlength=len(first)), sum_by(row, alike, len(first))
-    enough = (n_pairs >= _LEAST_PAIRS) & (n_alike >= _LEAST_ALIKE * n_pairs)
-    for at in np.flatnonzero(enough & shift.any(1))[:1].tolist():
-        one, other = of.names[first[at]], of.names[second[at]]
-        shifts = zip(EDGES, shift[at].tolist(), strict=True)
-        words = ", ".join(f"{edge} {length:+g} px" for edge, length in shifts if length)
-        numbers = {"n_alike": int(n_alike[at]), "n": int(n_pairs[at])}
-        who = f"{one} and {other}"
-        yield TEMPLATES["moved by a program"].format(who=who, edges=words, first=one, **numbers)
