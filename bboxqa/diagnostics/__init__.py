@@ -24,7 +24,6 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
     "copies": "agreement_groups",
     "confusions": "categories",
     "agreement_by_size": "strata",
-    "agreement_by_size_quarter": "strata",
     "agreement_by_crowding": "strata",
     "agreement_by_region": "strata",
     "work": "over_time",

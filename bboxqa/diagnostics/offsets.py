@@ -304,10 +304,8 @@ class TurnedPairs(FrozenArrays, frozen=True, eq=False):
     """(2, P, 4) float64. The sizes of both, by `SIZE_OF`."""
     is_elongated: BoolArray
     is_across: BoolArray
-    is_renamed: BoolArray
-    """(P,) bool. Whether the sides of both differ enough to recognise a quarter turn; whether the
-    long side of one lies along the short side of the other; and whether the long sides are
-    parallel, but one annotator calls it width, the other height."""
+    """(P,) bool. Whether the sides of both differ enough to recognise a quarter turn, and whether
+    the long side of one lies along the short side of the other."""
 
 
 def compared_pairs(data: Dataset, ends: IndexArray) -> TurnedPairs:
@@ -337,7 +335,6 @@ def compared_pairs(data: Dataset, ends: IndexArray) -> TurnedPairs:
         sizes=np.dstack([root, long_first, quarter]),
         is_elongated=is_elongated,
         is_across=is_across,
-        is_renamed=is_elongated & ~is_across & is_odd,
     )
 
 
@@ -363,33 +360,26 @@ def rotated_offsets(matched: MatchedUnits) -> Table:
     return _offset_table(matched, found, "measure", MEASURES, "")
 
 
-ACROSS, RENAMED = "across the others'", "the other side is the width"
-TURNS = (ACROSS, RENAMED)
+ACROSS = "across the others'"
 
 
 def quarter_turns(matched: MatchedUnits) -> Table:
     """Return the rates at which each annotator exchanges width and height of rotated boxes.
 
-    A row for each annotator and kind. "across the others'" are boxes whose long side lies along the
-    short side of the others' boxes, as where width and height were exchanged and the angle was not.
-    "the other side is the width" are the same rectangles with width and height exchanged and a
-    quarter turn, which changes no figure of agreement; NaN if all angles lie in one quarter turn,
-    as when boxes are given by their corners. Nearly square boxes are left out.
+    "across the others'" are boxes whose long side lies along the short side of the others' boxes,
+    as where width and height were exchanged and the angle was not. Nearly square boxes are left
+    out.
 
     Columns: annotator; kind; n, the number of objects that others drew as well; n_others, the
     number of these others; share with its 95 % interval over images.
     """
     matched = independent(matched)
     pairs = compared_pairs(matched.data, _shared_boxes(matched))
-    kept = pairs.is_elongated
-    kinds = np.column_stack([pairs.is_across[kept], pairs.is_renamed[kept]]).astype(np.float64)
-    one, size_of = np.ones((2, len(kinds), 1)), np.zeros(len(TURNS), np.int64)
-    found = _box_differences(matched, pairs.ends[:, kept], kinds, one, size_of, sign=1)
+    kept = np.flatnonzero(pairs.is_elongated)
+    is_across, one = pairs.is_across[kept, None].astype(np.float64), np.ones((2, len(kept), 1))
+    size_of = np.zeros(1, np.int64)
+    found = _box_differences(matched, pairs.ends[:, kept], is_across, one, size_of, sign=1)
     (figures, _), _ = _figures(found, matched)
-    figures[1:] = np.clip(figures[1:], 0, 1)
-    boxes = matched.data.annotations.rotated_box
-    quarters = () if boxes is None else distinct(np.mod(boxes[pairs.ends, 4], 180) >= _QUARTER)
-    if len(quarters) < 2:
-        figures[:, TURNS.index(RENAMED) :: len(TURNS)] = np.nan
-    columns = _row_columns(found, matched, "kind", TURNS)
-    return Table(columns | figure_columns("share", figures[0], figures[1:].T))
+    columns = _row_columns(found, matched, "kind", (ACROSS,))
+    share = figure_columns("share", figures[0], np.clip(figures[1:].T, 0, 1))
+    return Table(columns | share)

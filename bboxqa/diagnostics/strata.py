@@ -45,25 +45,12 @@ _REGIONS = tuple(
     for row in ("top", "middle", "bottom")
     for column in ("left", "centre", "right")
 )
-_QUARTERS = np.array([0.25, 0.5, 0.75])
 
 
 def agreement_by_size(matched: MatchedUnits) -> Table:
     """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px."""
     group = np.searchsorted(_COCO, covariates(matched)["size"], side="right")
     return _by_group(matched, "size", _COCO_NAMES, group)
-
-
-def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
-    """Return agreement on the quarters of all objects by size, the smallest first."""
-    area, counted = covariates(matched)["size"], disagreements(matched).counted
-    bounds = np.quantile(area[counted], _QUARTERS) if len(counted) else np.zeros(3)
-    low, middle, high = (f"{bound:,.0f}" for bound in bounds)
-    names = (
-        f"below {low} px²", f"{low} to {middle} px²", f"{middle} to {high} px²",
-        f"from {high} px²",
-    )  # fmt: skip
-    return _by_group(matched, "size", names, np.searchsorted(bounds, area, side="right"))
 
 
 def agreement_by_crowding(matched: MatchedUnits) -> Table:
