@@ -10,7 +10,6 @@ from support.resampled import expanded
 import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics import diagnostic, names
-from bboxqa.model.annotations import EDGES
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.findings import (
@@ -455,9 +454,7 @@ def test_an_offset_with_which_somebody_matches_least_is_not_harmless():
     assert [each.gain for each in _with_worst([offset, called], [worst])] == [None, without]
 
 
-_KINDS = {
-    "image": "of the objects", "groups": "share no image", "base": "differ by the same amount",
-}  # fmt: skip
+_KINDS = {"image": "of the objects", "groups": "share no image"}
 
 
 def warned(data, **settings):
@@ -486,29 +483,6 @@ def rows_of(images, draws):
 
 def test_sound_data_have_no_warning():
     assert warned(simulated({"p*": "jitter=1"})) == {}
-
-
-@pytest.mark.parametrize(("shift", "noise", "is_found"), [
-    ((-1, -1, 0, 0), 0, True), ((0.5, 0.5, 0.5, 0.5), 1e-3, True), ((0, 0, 0, 0), 0, False),
-    ((-1, -1, 0, 0), 0.3, False), ((3, 3, 3, 3), 0, False),
-])  # fmt: skip
-def test_files_that_count_pixels_otherwise(shift, noise, is_found):
-    """One of 30 boxes is drawn otherwise, which says nothing about the others."""
-    rng, rows = np.random.default_rng(0), []
-    for image in range(10):
-        for n in range(3):
-            edges = np.array([60.0 * n, 5, 60 * n + 40, 35]) + rng.integers(0, 9, 4)
-            left, top, right, bottom = edges
-            rows.append((image, 0, n % 2, (left, top, right - left, bottom - top)))
-            moved = np.array(shift) + rng.normal(0, noise, 4) + 5 * (image == n == 0)
-            left, top, right, bottom = edges - moved
-            rows.append((image, 1, n % 2, (left, top, right - left, bottom - top)))
-    found = warned(dataset(rows))
-    assert ("base" in found) is is_found
-    if is_found:
-        edges = [f"{name} {by:+g} px" for name, by in zip(EDGES, shift, strict=True) if by]
-        assert f"29 of 30 matched pairs ({', '.join(edges)} for annotator 0000)" in found["base"]
-        assert "--voc-base" in found["base"]
 
 
 def two_labels(n_images=6):
