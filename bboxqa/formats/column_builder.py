@@ -51,7 +51,7 @@ PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints",
            "score")  # fmt: skip
 _LENGTHS = (5, MOST_NUMBERS)
-_OTHERS = ("composed_names", "text_ids", "marks", "empty_records")
+_OTHERS = ("composed_names", "text_ids", "marks", "empty_ids")
 # Type, width and value for missing keys of columns.
 _COLUMNS: dict[str, tuple[str, int, Any]] = {
     "record": ("u1", 0, 0), "bbox": ("f8", 4, np.nan),
@@ -139,7 +139,7 @@ class ColumnsBuilder:
         self.composed_names: set[str] = set()
         self.text_ids: dict[int, str] = {}
         self.marks: Counter[str] = Counter()
-        self.empty_records: list[dict[str, Any]] = []
+        self.empty_ids: list[int] = []
         self._segments: ColumnsBuilder | None = None
         self._segment_of: list[tuple[int, int]] = []
         self._n_records, self._is_panoptic = 0, False
@@ -199,7 +199,7 @@ class ColumnsBuilder:
                 else:
                     segments.append(each)
             if known and not of_record:
-                self.empty_records.append({**known, "image_id": image_id})
+                self.empty_ids.append(id_number(image_id))
         self._is_panoptic = True
         if not self.settings.whole:
             return Window(segments)

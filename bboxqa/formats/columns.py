@@ -223,8 +223,8 @@ class Columns(msgspec.Struct, frozen=True, eq=False):
     where the value is not a list."""
     are_segments: bool = False
     """Whether the segments of panoptic records were read as annotations."""
-    empty_records: Sequence[Mapping[str, Any]] = ()
-    """Panoptic records without segments that name an annotator."""
+    empty_ids: Sequence[int] = ()
+    """The images of panoptic records without segments that name an annotator."""
 
     def __len__(self) -> int:
         return len(self.record)

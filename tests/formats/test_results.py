@@ -372,17 +372,18 @@ def test_annotators_are_named_on_records_or_segments(tmp_path):
         record(0, [segment(1, 0, box)], annotator_id=0),
         record(0, [segment(2, 0, box)], annotator_id=7),
         record(7, [segment(3, 0, box), segment(4, 0, box, annotator_id=7)], annotator_id=0),
-        # Asked about the image, and drew nothing.
-        record(8, [], annotator_id=0),
         record(8, [segment(5, 0, box)], annotator_id=7),
     ]
+    # Who drew nothing was asked, and the lists of images do not say so.
+    write(tmp_path, **{"a.json": document([*records, record(8, [], annotator_id=0)])})
+    refused(tmp_path, ["without segments", "in its list `annotators`"], "a.json")
     data = bboxqa.read_coco(write(tmp_path, **{"a.json": document(records)}) / "a.json")
     assert data.annotator_names == ("0", "7")
     assert [row[:2] for row in rows_of(data)] == [
         ("0.jpg", "0"), ("0.jpg", "7"), ("7.jpg", "0"), ("7.jpg", "7"), ("8.jpg", "7"),
     ]  # fmt: skip
     asked = dict(zip(data.image_names, data.assigned.tolist(), strict=True))
-    assert [name for name, both in asked.items() if all(both)] == ["0.jpg", "7.jpg", "8.jpg"]
+    assert [name for name, both in asked.items() if all(both)] == ["0.jpg", "7.jpg"]
     assert not any(asked["9.jpg"])
 
 

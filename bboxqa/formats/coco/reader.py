@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -27,10 +27,8 @@ from bboxqa.formats.records import (
     WHOLE,
     AnnotationFile,
     Category,
-    FileColumns,
     Image,
     ReadSettings,
-    annotator_name,
     id_number,
     image_type,
     is_id,
@@ -63,7 +61,8 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     """
     document = read_document(_regular(path), options)
     source = _source_of(document, path, options)
-    if begins_with_results(document.text):
+    is_model = isinstance(document.top, list) and path == options.predictions
+    if is_model or begins_with_results(document.text):
         return _results_file(document, path, options, source)
     _check_lists(document, path, ("images", "categories") if options.tables else LISTS)
     problems: list[str] = []
@@ -228,7 +227,11 @@ def _segments_file(file: AnnotationFile, columns: Columns, path: Path) -> Annota
         at = (f"{path.name}#/annotations/{row}/segments_info/{place}" for row, place in places)
         own_ids = np.array([*at], object)
         found = replace(found, id=np.arange(1, n + 1), text_ids=None)
-    _name_asked(found, columns.empty_records, file.images)
+    silent = {id_number(e.id) for e in file.images if not (e.annotators or e.rater_list)}
+    if not silent.isdisjoint(columns.empty_ids):
+        problem = "an annotator is named by a record without segments, and not by its image"
+        expected = "expected all who were asked about an image in its list `annotators`"
+        raise DatasetError([f"{path}: {problem}; {expected}"])
     outlines = f"the outlines of {count(n, 'segment')} are in PNG files, which are not read"
     notes = (*file.notes, *[f"{outlines}: boxes are compared"] * bool(n))
     lists = file.lists
@@ -244,34 +247,6 @@ def _segments_file(file: AnnotationFile, columns: Columns, path: Path) -> Annota
     )
 
 
-def _name_asked(
-    columns: FileColumns, empty: Sequence[Mapping[str, Any]], images: Sequence[Image]
-) -> None:
-    """List the annotators of images about which a record without segments names one."""
-    asked: dict[int, set[str]] = {}
-    for key, authors in columns.authors.items():
-        for record in empty:
-            value: Any = record
-            for part in key.split("."):
-                value = value.get(part) if isinstance(value, Mapping) else None
-            if value not in (None, ""):
-                asked.setdefault(id_number(record["image_id"]), set()).add(annotator_name(value))
-        for number, names in asked.items():
-            codes = np.unique(authors.code[columns.image_id == number]).tolist()
-            names |= {authors.names[code] for code in codes if code >= 0}
-        if asked:
-            break
-    for image in images if asked else ():
-        if not (image.annotators or image.rater_list) and (given := asked.get(id_number(image.id))):
-            image.annotators = sorted(given)
-
-
-def read_results(path: Path, options: ReadSettings) -> AnnotationFile:
-    """Return the results in a file; raises DatasetError if it is no list of them."""
-    document = read_document(_regular(path), options)
-    return _results_file(document, path, options, _source_of(document, path, options))
-
-
 def _results_file(
     document: RawDocument, path: Path, options: ReadSettings, source: Source
 ) -> AnnotationFile:
@@ -282,8 +257,6 @@ def _results_file(
     DatasetError if the list is empty, if a score is not between 0 and 1, or if none reaches the
     lowest score.
     """
-    if not isinstance(document.top, list):
-        raise DatasetError([f"{path}: expected a list of COCO results"], files=[path])
     lacks_boxes = np.isin(document.annotations.kind["bbox"], (Kind.MISSING, Kind.NULL)).any()
     if lacks_boxes and not options.outlines:
         document = Scanner(document.text, document.name, replace(options, outlines=True)).read()

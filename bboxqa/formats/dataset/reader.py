@@ -17,7 +17,7 @@ from bboxqa.core.file_names import is_split, own_name
 from bboxqa.core.machine import check_free_memory, gc_paused
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.formats.coco.reader import read_results
+from bboxqa.formats.coco.reader import read_file
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import with_category_map, with_join_names
 from bboxqa.formats.dataset.people import Attribution, attribute, refuse_equal_names
@@ -168,7 +168,9 @@ def _with_results(
         others = [format_of(truth, options.choices).read(truth, replace(options, tables=True))]
     if reading.predictions is not None:
         path, name = SourcePath(reading.predictions), own_name(reading.predictions)
-        found = read_results(path, options)
+        found = read_file(path, options)
+        if found.records != "results":
+            raise DatasetError([f"{path}: expected a list of COCO results"], files=[path])
         source = replace(found.source, role="predictions", annotator=name)
         lists.append(replace(found, source=source, path=path, person=name))
     sources.notes += [
