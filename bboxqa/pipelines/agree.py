@@ -39,8 +39,14 @@ from bboxqa.pipelines.counting import (
     with_all_asked,
 )
 from bboxqa.pipelines.joint_sigmas import labelled, with_points, with_sigmas
-from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
-from bboxqa.pipelines.refusals import check_boxes
+from bboxqa.pipelines.read import (
+    AS_COMPARED,
+    Data,
+    check_boxes,
+    paths_of,
+    read_for,
+    settings_of_keywords,
+)
 from bboxqa.pipelines.threshold_results import threshold_results
 
 

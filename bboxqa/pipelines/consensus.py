@@ -32,8 +32,7 @@ from bboxqa.pipelines.agree import checked_data
 from bboxqa.pipelines.convert import Target, check_output, convert_with, refuse_inputs
 from bboxqa.pipelines.diagnosis.review import drawn_shape, shown_image
 from bboxqa.pipelines.fusion import consensus_of, fused_shapes, votes_of
-from bboxqa.pipelines.read import AS_COMPARED, Data, read_for
-from bboxqa.pipelines.refusals import check_files
+from bboxqa.pipelines.read import AS_COMPARED, Data, check_files, read_for
 from bboxqa.pipelines.send_back import send
 from bboxqa.report.numbers import csv_line
 from bboxqa.report.pages import PageTarget

@@ -39,8 +39,7 @@ from bboxqa.formats.writing.losses import losses as losses_in
 from bboxqa.formats.writing.losses import notes_on
 from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
-from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for
-from bboxqa.pipelines.refusals import check_files
+from bboxqa.pipelines.read import AS_COMPARED, Data, check_files, paths_of, read_for
 
 _UNFINISHED = ".unfinished"
 _SAME_PARTS = (

@@ -1,29 +1,43 @@
-"""Reading data sets; errors of files come with the findings of the rules."""
+"""Reading data sets; defects that would falsify agreement are refused with findings of rules."""
 
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
+import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import AnyPath, Files, Progress, Rows
-from bboxqa.core.errors import ConfigError, DatasetError, naming
+from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, Progress, Rows, find
+from bboxqa.core.errors import ConfigError, DatasetError, OtherKindError, naming
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.plugins import lookup
 from bboxqa.formats.choices import given
-from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.columns import Kind
+from bboxqa.formats.dataset.people import Attribution, composed_names
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.records import LISTS, LOWEST_SCORE, AnnotationFile, ReadSettings
+from bboxqa.formats.document import STOPPING as TOOL_STOPPING
+from bboxqa.formats.records import (
+    ANNOTATOR_KEYS,
+    ID_KEYS,
+    LISTS,
+    LOWEST_SCORE,
+    AnnotationFile,
+    ReadSettings,
+    is_id,
+)
+from bboxqa.formats.registry import document_of
 from bboxqa.formats.sources import as_paths
 from bboxqa.geometry import registry as similarities
 from bboxqa.geometry.similarity import OUTLINES
 from bboxqa.matching.matchers import MATCHERS
-from bboxqa.model.annotations import Dataset
+from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset, as_options
 from bboxqa.model.settings import (
     AgreeKeywords,
     AgreeSettings,
@@ -32,7 +46,20 @@ from bboxqa.model.settings import (
     read_settings_file,
     settings_from,
 )
-from bboxqa.pipelines.refusals import check_files, with_findings
+from bboxqa.rules.layout import (
+    FEW_OF_ALL,
+    FEW_REPEATS,
+    Boxes,
+    boxes_in,
+    copies_of,
+    first_equal,
+    layout_of,
+    outlines_elsewhere,
+)
+
+if TYPE_CHECKING:
+    from bboxqa.model.findings import Finding
+    from bboxqa.rules.document import Document
 
 Data = Files | Mapping[str, Any] | Rows
 """Files, or a COCO document or a table in memory."""
@@ -276,3 +303,231 @@ def settings_of_keywords(keywords: Mapping[str, Any]) -> AgreeSettings:
     return agree_settings_from(
         {name: value for name, value in keywords.items() if name not in _OF_READING}
     )
+
+
+STOPPING = (
+    "F001", "F002", "F003", "F004", "F005", "F006",
+    "S001", "S002", "S003", "S005", "S006", "S007", "S008", "S009", "S010", "S012", "S015",
+    "I001", "I002", "I004", "B001", "P002", "P003", "R002", "C001", "C008", "A002",
+    "G001", "G003", "E001",
+    *TOOL_STOPPING,
+)  # fmt: skip
+"""Rules on defects that keep a file from being read; findings of other rules are no reason."""
+
+_LAYOUTS = ("B005", "B006", "B007", "P007")
+_LISTED_OF_A_RULE, _LISTED, _DESCRIBED, _FILES_NAMED = 3, 10, 100, 3
+# Sample size for the search for repeated boxes.
+_SAMPLE = 100_000
+_ANYWAY = "To measure the annotations as they are: --no-checks (in bboxqa.toml checks = false)."
+_A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
+_Causes = tuple[list[str], int]
+"""Findings of the rules in a file: the first lines, and the number of all."""
+_POINTS = "--similarity keypoints compares key points, which need no bbox."
+
+
+def check_files(
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+    *,
+    boxes: bool,
+    choices: Choices = NO_CHOICES,
+) -> None:
+    """Refuse files with lists as names of annotators, or with wrong, copied or repeated boxes.
+
+    The boxes that were read show which files are suspect; the rules decide. Raises DatasetError
+    with the findings of all files. `boxes` says whether boxes are compared.
+    """
+    found: dict[Path, _Causes] = {}
+    key = attribution.key
+    for file, author in zip(files, attribution.author, strict=True):
+        path, bbox, points = file.path, file.columns.bbox, file.columns.keypoints
+        if points is not None:
+            # Only key points were drawn.
+            bbox = np.where(points.are_extents(bbox)[:, None], np.nan, bbox)
+        drawn = Boxes(bbox, *_images_of(file, file.columns.image_id), author, attribution.names)
+        layout, lines, n_found = layout_of(drawn) if boxes else None, list[str](), 0
+        codes = _suspect_codes(file, drawn, boxes=boxes) + _LAYOUTS * (layout is not None)
+        if codes and (read := document_of(path, choices)) is not None:
+            from bboxqa.rules.document import Document
+
+            lines, n_found = _causes(Document(read), codes, errors_only=True)
+        if not lines and layout is not None:
+            # The rules know the common annotator keys only.
+            lines, n_found = [f"{path}: {layout.layout.code} error {layout.message}"], 1
+        if key and file.records != "results":
+            named = (file.named_by if key == ANNOTATOR_KEYS[0] else "") or key
+            names = [*composed_names(file.shown_ids, named, file.columns.authors[key])]
+            lines, n_found = [f"{path}: {e}" for e in names] + lines, n_found + len(names)
+        if lines:
+            found[path] = lines, n_found
+    if found:
+        raise _refused(found, [], _validate_command(found, choices), _ANYWAY)
+
+
+def _refused(
+    found: Mapping[Path, _Causes], rest: Sequence[str], command: str, more: str = ""
+) -> DatasetError:
+    """Return the error with the findings in files, other problems, and how to go on."""
+    advice = f"For all findings, and what to do about them: {command}"
+    lines = [*(line for each, _ in found.values() for line in each), *rest]
+    total = sum(n_found for _, n_found in found.values()) + len(rest)
+    advice = "\n".join(filter(None, (advice, more)))
+    return DatasetError(lines[:_LISTED], advice, command=command, total=total)
+
+
+def _suspect_codes(file: AnnotationFile, read: Boxes, *, boxes: bool) -> tuple[str, ...]:
+    """Return the codes of rules that the boxes of a file seem to break."""
+    codes: tuple[str, ...] = ()
+    sample, of = file.sample, file.columns
+    is_looked_at = read.image % max(1, len(read.bbox) // _SAMPLE) == 0
+    if boxes and sample is not None:
+        # Outlines and areas of some annotations may contradict the boxes.
+        keys = (key for key in ANNOTATOR_KEYS if (sample.annotator[key] >= 0).any())
+        author = sample.annotator[next(keys, ANNOTATOR_KEYS[0])]
+        found = boxes_in(sample, _images_of(file, sample.image_id), author)
+        if layout_of(found) or outlines_elsewhere(found, np.ones(len(found.bbox), np.bool_)):
+            codes = _LAYOUTS
+    if file.records == "annotations":
+        columns = (read.image, of.category_id, read.author, of.iscrowd, *read.bbox.T)
+        first = first_equal([column[is_looked_at] for column in columns])
+        n_repeats = np.count_nonzero(first != np.arange(len(first)))
+        if n_repeats >= max(FEW_REPEATS, FEW_OF_ALL * len(first)):
+            codes += ("D001",)
+    if boxes and sample is not None and not codes and len(copies_of(read, is_looked_at)[0]):
+        codes = ("B014",)
+    return codes
+
+
+def _images_of(file: AnnotationFile, image_id: IndexArray) -> tuple[FloatArray, IndexArray, int]:
+    """Return the size and the row of the image of each annotation, and the number of images."""
+    sizes = np.vstack([file.image_sizes, [[0, 0]]])
+    sizes[~(sizes > 0)] = np.nan
+    image = find(file.image_ids, image_id)
+    return sizes.take(image, axis=0), image, len(file.images)
+
+
+def check_boxes(data: Dataset) -> Dataset:
+    """Return a data set; raise DatasetError if its boxes are proved to have another layout."""
+    annotations, outlines = data.annotations, data.annotations.segmentation
+    size = data.image_size.astype(np.float64)
+    size[~(size > 0)] = np.nan
+    bounds = None
+    if outlines is not None:
+        from bboxqa.geometry.polygons import polygon_bounds
+
+        bounds = polygon_bounds(outlines)
+        bounds[~bounds.any(1)] = np.nan
+    image, n_images = annotations.image, len(data.image_names)
+    found = layout_of(
+        Boxes(
+            annotations.bbox, size[image], image, n_images, annotations.annotator,
+            data.annotator_names, bounds=bounds,
+        )
+    )  # fmt: skip
+    if found is not None:
+        raise DatasetError([f"{found.layout.code}: {found.message}"], _ANYWAY)
+    return data
+
+
+def _causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = False) -> _Causes:
+    """Return the findings of some rules in a file: errors, or warnings if there are no errors."""
+    from bboxqa.model.findings import Severity
+    from bboxqa.model.settings import ValidateSettings
+    from bboxqa.report.findings import concise_line, content, place
+    from bboxqa.rules.runner import validate_documents
+
+    of = document.annotations
+    are_read = all((of.whole[key] | (of.kind[key] == Kind.TEXT)).all() for key in ID_KEYS)
+    records = (each for _, listed in document.lists for each in listed.values)
+    if are_read and all(is_id(each.get("id")) for each in records if isinstance(each, dict)):
+        # All ids are whole numbers or text; S003 reports ids that are text.
+        codes = tuple(code for code in codes if code != "S003")
+    report = validate_documents([document], ValidateSettings(select=codes), _DESCRIBED)
+    every = [each for each in report.findings if each.severity is Severity.ERROR]
+    errors = [*filter(_is_stopping, every)]
+    # A missing value is only a warning if readers can do without it.
+    warnings = [
+        each
+        for each in report.findings
+        if each.severity is Severity.WARNING and each.found is not None and not errors_only
+    ]
+    of_code: dict[str, list[Finding]] = {}
+    for each in errors or warnings:
+        of_code.setdefault(each.code, []).append(each)
+    # What stops a run is not called a warning.
+    lines = [
+        concise_line(each)
+        if each.severity is Severity.ERROR
+        else f"{place(each)}: {each.code} {content(each)}"
+        for some in of_code.values()
+        for each in some[:_LISTED_OF_A_RULE]
+    ]
+    n_others = sum(each.code in of_code for each in every if each not in errors)
+    return lines, sum(report.counts[code] for code in of_code) - n_others
+
+
+def _is_stopping(error: "Finding") -> bool:
+    """Return whether reading stops for an error: sides may be 0, and ids may be text."""
+    if error.code == "B001":
+        return not isinstance(error.found, list) or min(error.found[2:], default=-1) < 0
+    return error.code != "S003" or not isinstance(error.found, str)
+
+
+def _validate_command(paths: Iterable[Path], said: Choices) -> str:
+    """Return the command that validates the first files, read as the user said."""
+    from bboxqa.report.reproduction import option_words
+
+    options = as_options(said)
+    if not isinstance(said.image_size, tuple) and said.image_size_file is None:
+        # Sizes that a Python program gave by image are no option.
+        options.pop("image_size", None)
+    words = (word for option in options.items() for word in option_words(*option))
+    return shlex.join(["bboxqa", "validate", *map(str, islice(paths, _FILES_NAMED)), *words])
+
+
+def with_findings(
+    error: DatasetError, choices: Choices, results: Path | None, source: Files
+) -> DatasetError:
+    """Return the error with the findings of `validate` in place of the reader's words.
+
+    `results` are predictions for the files of `source`.
+    """
+    from bboxqa.formats.coco.reader import read_document
+    from bboxqa.rules.document import RESULTS, Document, kind_of
+
+    found: dict[Path, _Causes] = {}
+    others: dict[Path, str] = {}
+    are_points, truth, more = False, None, ""
+    given = [] if results is None else [*map(Path, as_paths(source))]
+    if results in error.files and len(given) == 1 and given[0].is_file():
+        truth, more = read_document(given[0]), f" --ground-truth {shlex.quote(str(given[0]))}"
+    for path in dict.fromkeys(path for path in error.files if path is not None):
+        is_list = path == results
+        read = read_document(path) if is_list else document_of(path, choices)
+        if read is None:
+            continue
+        document = Document(read, truth=truth if is_list else None)
+        kind, columns = kind_of(document), document.annotations
+        if is_list and kind is not RESULTS:
+            advice = f"Annotations of a model are one more file: --annotator NAME={path}"
+            advice = f"A list of results: {_A_RESULT}\n{advice}"
+            return OtherKindError(error.problems, advice, files=[path])
+        if kind.name and not (kind.is_measured or is_list):
+            expected = "expected objects with boxes, polygons or masks"
+            others[path] = f"{path}: holds {kind.name}; {expected}"
+            continue
+        are_points |= bool(len(columns.keypoints.row)) and bool(np.isnan(columns.bbox).all())
+        causes = _causes(document, STOPPING)
+        if causes[0]:
+            found[path] = causes
+    if not found and not others:
+        return error.with_advice([_POINTS] if are_points else [])
+    command = _validate_command(others or found, choices) + more
+    if others:
+        problems, advice = [*others.values()], f"What can be checked of it: {command}"
+        other = OtherKindError(problems, advice, command=command, files=list(others))
+        return other.with_advice(error.added)
+    # Problems of annotators or of several files cannot be found in the content of one file.
+    of_files = zip(error.problems, error.files, strict=True)
+    rest = [problem for problem, path in of_files if path not in found]
+    return _refused(found, rest, command, _POINTS * are_points).with_advice(error.added)
