@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
+from itertools import accumulate
 from os import PathLike
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 from weakref import WeakKeyDictionary
@@ -76,6 +77,8 @@ class RowArrays(FrozenArrays, frozen=True, eq=False):
 
     shared: ClassVar[frozenset[str]] = frozenset()
     """The fields that are no columns, but what all rows refer to."""
+    refers: ClassVar[Mapping[str, str]] = {}
+    """By column of places in a shared array, that array."""
 
     def __len__(self) -> int:
         first = next(name for name in self.__struct_fields__ if name not in self.shared)
@@ -94,6 +97,33 @@ class RowArrays(FrozenArrays, frozen=True, eq=False):
             elif column is not None:
                 taken[name] = column.take(rows)
         return replace(self, **taken)
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """Return the rows of all parts, in order, without the columns that a part lacks.
+
+        Examples
+        --------
+        >>> class Lists(RowArrays, frozen=True, eq=False):
+        ...     shared, refers = frozenset({"values"}), {"stop": "values"}
+        ...     values: FloatArray
+        ...     stop: IndexArray
+        >>> one = Lists(np.array([7.0, 8.0]), np.array([1, 2]))
+        >>> Lists.join([one, one]).stop.tolist()
+        [1, 2, 3, 4]
+        """
+        found: dict[str, Any] = {}
+        for name in cls.__struct_fields__:
+            columns, known = [getattr(part, name) for part in parts], cls.refers.get(name, "")
+            if any(each is None for each in columns):
+                found[name] = None
+            elif isinstance(columns[0], RowArrays):
+                found[name] = type(columns[0]).join(columns)
+            else:
+                lengths = (len(getattr(part, known)) if known else 0 for part in parts)
+                pairs = zip(columns, accumulate(lengths, initial=0), strict=False)
+                found[name] = np.concatenate([each + n if n else each for each, n in pairs])
+        return cls(**found)
 
 
 def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:

@@ -1,8 +1,7 @@
 """Annotations of images as columns, the data set that holds them, and what the user said of it."""
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -17,7 +16,7 @@ from bboxqa.core.arrays import (
     RowArrays,
 )
 from bboxqa.core.text import count
-from bboxqa.model.keypoints import Keypoints, join_keypoints
+from bboxqa.model.keypoints import Keypoints
 from bboxqa.model.masks import Segmentations
 from bboxqa.model.rotated_boxes import FiveNumbers
 from bboxqa.model.table import Categorical, ShownIds, Table, html_table
@@ -316,57 +315,6 @@ class Repeats(FrozenArrays, frozen=True, eq=False):
     annotator: IntArray
     """(R,) int32. The image and annotator of each image of `sessions`, as indices into the tables
     of the whole data set."""
-
-
-def join_annotations(parts: Sequence[Annotations]) -> Annotations:
-    """Concatenate annotations; outlines, key points and rotated boxes if all parts have them."""
-    outlines = [part.segmentation for part in parts if part.segmentation is not None]
-    joints = [part.keypoints for part in parts if part.keypoints is not None]
-    rotated = [part.rotated_box for part in parts if part.rotated_box is not None]
-    names = ["id", "image", "annotator", "category", "bbox", "iscrowd"]
-    names += ["score", "place"] * all(part.score is not None for part in parts)
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in names
-    }
-    return Annotations(
-        **columns,
-        segmentation=join_outlines(outlines) if len(outlines) == len(parts) else None,
-        keypoints=join_keypoints(joints) if len(joints) == len(parts) else None,
-        rotated_box=np.concatenate(rotated) if len(rotated) == len(parts) else None,
-    )
-
-
-def join_outlines(parts: Sequence[Segmentations]) -> Segmentations:
-    """Join the outlines of several files in order.
-
-    Examples
-    --------
-    >>> from bboxqa.examples import example_file
-    >>> from bboxqa import read
-    >>> outlines = read(example_file("landscape")).annotations.segmentation
-    >>> len(join_outlines([outlines.take(np.array([0])), outlines.take(np.array([0, 1]))]))
-    3
-    """
-    # What precedes each part.
-    points, rings, letters = (
-        [*accumulate(lengths, initial=0)][:-1]
-        for lengths in (
-            [len(part.xy) for part in parts],
-            [len(part.ring_offsets) - 1 for part in parts],
-            [len(part.counts) for part in parts],
-        )
-    )
-    shifts = {"part_start": rings, "part_stop": rings}
-    shifts |= {"counts_start": letters, "counts_stop": letters}
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("kind", "size", "xy", "counts")
-    }
-    for name, shift in shifts.items():
-        pairs = zip(parts, shift, strict=True)
-        columns[name] = np.concatenate([getattr(part, name) + before for part, before in pairs])
-    offsets = (part.ring_offsets[1:] + n for part, n in zip(parts, points, strict=True))
-    return Segmentations(**columns, ring_offsets=np.concatenate([np.zeros(1, np.int64), *offsets]))
 
 
 _Limbs = tuple[tuple[int, int], ...]

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import accumulate
 
 import numpy as np
 from msgspec.structs import replace
@@ -18,6 +17,7 @@ class Keypoints(RowArrays, frozen=True, eq=False):
     """The key points of N annotations, each with any number of joints."""
 
     shared = frozenset({"xy", "visibility"})
+    refers = {"start": "xy", "stop": "xy"}  # noqa: RUF012 - a field of the class
     xy: FloatArray
     """(V, 2) float64. The joints of all annotations, in pixels."""
     visibility: ByteArray
@@ -112,28 +112,6 @@ def largest_moves(keypoints: Keypoints, left: IndexArray, right: IndexArray) -> 
     moved = np.abs(keypoints.xy[first] - keypoints.xy[second]).max(1, initial=0)
     np.maximum.at(found, pair[both], moved[both])
     return found
-
-
-def join_keypoints(parts: Sequence[Keypoints]) -> Keypoints:
-    """Join the key points of several files in order.
-
-    Examples
-    --------
-    >>> one = Keypoints(
-    ...     np.zeros((2, 2)), np.ones(2, np.uint8), np.array([0]), np.array([2]), np.array([9.0])
-    ... )
-    >>> join_keypoints([one, one]).stop.tolist()
-    [2, 4]
-    """
-    before = [*accumulate((len(part.xy) for part in parts), initial=0)][:-1]
-    pairs = [*zip(parts, before, strict=True)]
-    return Keypoints(
-        xy=np.concatenate([part.xy for part in parts]),
-        visibility=np.concatenate([part.visibility for part in parts]),
-        start=np.concatenate([part.start + shift for part, shift in pairs]),
-        stop=np.concatenate([part.stop + shift for part, shift in pairs]),
-        area=np.concatenate([part.area for part in parts]),
-    )
 
 
 COCO_JOINTS = (

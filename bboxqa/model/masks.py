@@ -31,6 +31,10 @@ class Segmentations(RowArrays, frozen=True, eq=False):
     """Outlines of N annotations: polygons of several rings, or COCO run lengths."""
 
     shared = frozenset({"xy", "ring_offsets", "counts"})
+    refers = {  # noqa: RUF012 - a field of the class
+        "ring_offsets": "xy", "part_start": "ring_offsets", "part_stop": "ring_offsets",
+        "counts_start": "counts", "counts_stop": "counts",
+    }  # fmt: skip
     kind: ByteArray
     """(N,) uint8. A `SegmentationKind` per annotation."""
     xy: FloatArray

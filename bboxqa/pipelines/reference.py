@@ -26,11 +26,11 @@ from bboxqa.geometry.registry import similarity
 from bboxqa.matching.linkage import loose_objects
 from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import (
+    Annotations,
     Dataset,
     Repeats,
     Source,
     completed,
-    join_annotations,
     joints_of,
 )
 from bboxqa.model.results import ReferenceAgreement
@@ -212,7 +212,8 @@ def joined_sides(team: Dataset, own: Dataset, name: str) -> Dataset:
     codes = np.array([number[each] for each in own.category_names], np.int32)
     last = np.full(len(own.annotations), len(team.annotator_names), np.int32)
     expected = replace(own.annotations, category=codes[own.annotations.category], annotator=last)
-    annotations = join_annotations([team.annotations, expected])
+    annotations = Annotations.join([team.annotations, expected])
+    annotations = replace(annotations, own_id=None, times=None, track=None)
     order = np.lexsort((annotations.annotator, annotations.image))
     joint_names, limbs = joints_of(categories, [team, own])
     return Dataset(

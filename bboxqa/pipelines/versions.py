@@ -25,7 +25,7 @@ from bboxqa.geometry import registry
 from bboxqa.geometry.boxes import corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import Annotations, Dataset, join_annotations, joints_of
+from bboxqa.model.annotations import Annotations, Dataset, joints_of
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, PLURALS
 from bboxqa.model.keypoints import largest_moves
 from bboxqa.model.rotated_boxes import ROUNDED_PX, corner_moves
@@ -210,8 +210,8 @@ def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Datase
     groups, cell = np.unique(image * n_annotators + annotator, return_inverse=True)
     order = np.lexsort((side, cell))
     joined = replace(
-        join_annotations(sides), image=cell.astype(np.int32), annotator=side,
-        category=category.astype(np.int32),
+        Annotations.join(sides), image=cell.astype(np.int32), annotator=side,
+        category=category.astype(np.int32), own_id=None, times=None, track=None,
     )  # fmt: skip
     sizes = np.zeros((len(names["image"]), 2), np.int32)
     # The size after counts, if it is known.

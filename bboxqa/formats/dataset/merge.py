@@ -13,7 +13,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, RowArrays
 from bboxqa.core.text import clean, in_natural_order
 from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import AnnotationFile
-from bboxqa.model.annotations import Annotations, join_annotations, times_of
+from bboxqa.model.annotations import Annotations, times_of
 from bboxqa.model.table import joined_ids
 
 
@@ -89,7 +89,7 @@ def merge(files: Sequence[AnnotationFile], rows: Rows) -> Annotations:
                 place=None if of.score is None else place,
             )
         )  # fmt: skip
-    joined = parts[0] if len(parts) == 1 else join_annotations(parts)
+    joined = parts[0] if len(parts) == 1 else Annotations.join(parts)
     if any(file.shown_ids is not file.columns.id for file in files):
         pairs = zip(files, rows.by_file(len(files)), strict=True)
         joined = replace(joined, own_id=joined_ids([file.shown_ids[each] for file, each in pairs]))
