@@ -22,7 +22,7 @@ from bboxqa.model.annotations import NO_CHOICES, Choices, Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.report.agreement_page import agreement_pages
-from bboxqa.report.finding_formats import findings_page, images_with_boxes
+from bboxqa.report.finding_formats import findings_by_image, page_values
 from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder, render
 from bboxqa.report.pictures import BLANK_CANVAS, Pixels, shown_images, worst_first
 from bboxqa.report.result_files import manifest, read_saved
@@ -256,12 +256,14 @@ def write_report(
 
     The page shows the settings of `validate`, the files, and the typed command if any.
     """
-    sizes, names = images_with_boxes(report, target.top), [file.name for file in report.files]
+    every, names = findings_by_image(report), [file.name for file in report.files]
     files = [path for path in map(Path, names) if path.is_file()]
     sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
     made = manifest(settings, sources, choices)
-    page = partial(findings_page, report, target=target, manifest=made, command=command)
-    return write_with_pixels(target, sizes, names, page, progress)
+    values = page_values(report, target, manifest=made, command=command)
+    return write_images_page(
+        "findings", target, every[: target.top], len(every), names, progress, styles={}, **values
+    )
 
 
 def write_images_page(

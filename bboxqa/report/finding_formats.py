@@ -2,18 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, cycle, zip_longest
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
 from bboxqa.core.json_values import json_line, json_safe
 from bboxqa.core.text import count, first_few, one_line
-from bboxqa.model.findings import Finding, FoundBox, FoundReport, Severity, identities
+from bboxqa.model.findings import Finding, FoundReport, Severity, identities
 from bboxqa.report import findings as texts
-from bboxqa.report.pages import ONE_FILE, Data, PageTarget, render
-from bboxqa.report.pictures import Pixels, outline_path
+from bboxqa.report.pages import ONE_FILE, TOP, Data, PageTarget, render
+from bboxqa.report.pictures import shown_images
 from bboxqa.report.reproduction import inputs_table, settings_table
 
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -201,146 +201,91 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("", one_line(text))
 
 
-# Boxes are drawn up to this far outside their image, as a share of its side.
-_BEYOND = 4.0
-# Boxes below this share of the picture are too small to see.
-_SMALL = 0.01
-_STYLES = ("stroke-series-1", "stroke-series-0 dash-1", "stroke-series-2 dash-2")
 _OF_FILE = ("file", "exporter", "images", "annotations", "categories")
 
 
 def html_lines(report: FoundReport) -> Iterator[str]:
     """Yield the page of a report, with its listed findings and without pixels."""
-    yield from findings_page(report).splitlines()
+    every = findings_by_image(report)
+    shown = shown_images({"n_images": len(every), "measure": ""}, every[:TOP], {}, (), {})
+    yield from render("findings", linked=False, images=shown, **page_values(report)).splitlines()
 
 
-def findings_page(
+def page_values(
     report: FoundReport,
-    pixels: Mapping[str, Pixels] | None = None,
     target: PageTarget = ONE_FILE,
     *,
     manifest: Mapping[str, Any] | None = None,
     command: str = "",
-) -> str:
-    """Return the page of a report: its files and the findings of each rule."""
-    found, pixels = texts.groups(report), pixels or {}
-    names, files = _with_boxes(found), {file.name for file in report.files}
+) -> dict[str, Any]:
+    """Return what the page of a report shows beside images: its files and findings by rule."""
+    found, files = texts.groups(report), {file.name for file in report.files}
     validated = PurePath(*files).name if len(files) == 1 else count(len(files), "file")
-    number = {name: index for index, name in enumerate(names[: target.top], 1)}
-    drawn: set[str] = set()
     content_rows = [
         [f"{each.name}: {each.kind}" if each.kind else each.name, each.exporter or "not known",
          each.n_images, each.n_annotations, each.n_categories]
         for each in report.files
     ]  # fmt: skip
-    return render(
-        "findings",
-        linked=target.split,
-        above=target.above,
-        title="Findings of bboxqa validate",
-        kicker=f"Validation of {validated}",
-        report=report,
-        counts=texts.severity_counts(report),
-        next_step=texts.next_command(found),
-        files=Data("Content", _OF_FILE, content_rows),
-        groups=found,
-        pictures={
-            group.rule.code: [*_pictures(group.listed, number, pixels, drawn)] for group in found
-        },
-        place=texts.place,
-        about=texts.about_record,
-        # The records of a summary, all or the first ones.
-        records=lambda of: (texts.named_records(of) if of.count > 1 else []) or of.examples,
-        first_few=first_few,
-        n_rules=len(report.rules),
-        manifest=manifest,
-        command=command,
-        settings=manifest and settings_table(manifest),
-        inputs=manifest and inputs_table(manifest["inputs"]),
-        n_pictured=len(number),
-        n_with_boxes=len(names),
-    )
-
-
-def images_with_boxes(report: FoundReport, top: int) -> dict[str, tuple[int, int]]:
-    """Return the file names of images that have pictures, with their size; 0 for unknown."""
-    sizes = {
-        box.image: (int(box.width or 0), int(box.height or 0))
-        for finding in report.findings
-        for box in finding.boxes
-    }
-    return {name: sizes[name] for name in _with_boxes(texts.groups(report))[:top] if name}
-
-
-def _with_boxes(found: Iterable[texts.Group]) -> list[str]:
-    """Return the file names of images with boxes: the first of each rule, then the second ones."""
-    of_rule = [
-        dict.fromkeys(box.image for finding in group.listed for box in finding.boxes)
-        for group in found
-    ]
-    turns = chain.from_iterable(zip_longest(*of_rule))
-    return [*dict.fromkeys(name for name in turns if name is not None)]
-
-
-def _pictures(
-    listed: Iterable[Finding],
-    number: Mapping[str, int],
-    pixels: Mapping[str, Pixels],
-    drawn: set[str],
-) -> Iterator[dict[str, Any]]:
-    """Yield a picture for each finding and numbered image; those `drawn` before by reference."""
-    for finding in listed:
-        of_image: dict[str, list[FoundBox]] = {}
-        for box in finding.boxes:
-            if box.image in number:
-                of_image.setdefault(box.image, []).append(box)
-        for name, boxes in of_image.items():
-            caption = ", ".join(filter(None, (texts.about_record(finding), name)))
-            yield {
-                "caption": caption or finding.pointer,
-                "number": number[name],
-                "is_repeated": name in drawn and name in pixels and pixels[name].address,
-                **_picture(boxes, pixels.get(name)),
-            }
-            drawn.add(name)
-
-
-def _picture(boxes: Sequence[FoundBox], found: Pixels | None) -> dict[str, Any]:
-    """Return the part of the plane that is drawn, the image and its boxes, and their paths."""
-    width, height = boxes[0].width, boxes[0].height
-    pixels = found if found is not None and found.address else None
-    if pixels is not None:
-        # A wrong size in the file must not distort the image.
-        width, height = float(pixels.width), float(pixels.height)
-    rings = [ring for box in boxes for ring in box.rings]
-    x, y = (
-        [end for box in boxes for end in (box.bbox[k], box.bbox[k] + box.bbox[k + 2])]
-        + [*chain.from_iterable(ring[k::2] for ring in rings)]
-        for k in (0, 1)
-    )
-    width, height = width or max(*x, 1.0), height or max(*y, 1.0)
-    far = _BEYOND * max(width, height)
-    left, top = max(min(*x, 0.0), -far), max(min(*y, 0.0), -far)
-    right, bottom = min(max(*x, width), far), min(max(*y, height), far)
-    side, styled = max(right - left, bottom - top), [*zip(boxes, cycle(_STYLES))]
-    # Outlines are thinner than boxes, which would hide them. Boxes that coincide differ.
-    paths = [
-        (outline_path({"rings": box.rings}), f"{style} thin") for box, style in styled if box.rings
-    ]
-    for box, style in styled:
-        path, radius = outline_path({"bbox": box.bbox}), 2 * _SMALL * side
-        if max(map(abs, box.bbox[2:])) < _SMALL * side:
-            # A square is drawn around one too small to be seen.
-            middle = (box.bbox[k] + box.bbox[k + 2] / 2 - radius for k in (0, 1))
-            path += outline_path({"bbox": (*middle, 2 * radius, 2 * radius)})
-        paths.append((path, style))
     return {
-        "view": f"{left:.7g} {top:.7g} {right - left:.7g} {bottom - top:.7g}",
-        "width": width,
-        "height": height,
-        "pixels": pixels,
-        "note": "" if found is None else found.note,
-        "n_boxes": len(boxes),
-        "has_outlines": bool(rings),
-        "paths": paths,
+        "above": target.above,
+        "title": "Findings of bboxqa validate",
+        "kicker": f"Validation of {validated}",
+        "report": report,
+        "counts": texts.severity_counts(report),
+        "next_step": texts.next_command(found),
+        "files": Data("Content", _OF_FILE, content_rows),
+        "groups": found,
+        "place": texts.place,
+        "about": texts.about_record,
+        # The records of a summary, all or the first ones.
+        "records": lambda of: (texts.named_records(of) if of.count > 1 else []) or of.examples,
+        "first_few": first_few,
+        "n_rules": len(report.rules),
+        "manifest": manifest,
+        "command": command,
+        "settings": manifest and settings_table(manifest),
+        "inputs": manifest and inputs_table(manifest["inputs"]),
     }
+
+
+def findings_by_image(report: FoundReport) -> list[dict[str, Any]]:
+    """Return images with boxes of findings, in the form of the document "worst_images".
+
+    First comes an image of each rule, the most severe one first, then a second one of each.
+    """
+    of_rule = []
+    of_image: dict[str, list[Finding]] = {}
+    for group in texts.groups(report):
+        names: dict[str, None] = {}
+        for finding in group.listed:
+            for name in dict.fromkeys(box.image for box in finding.boxes):
+                of_image.setdefault(name, []).append(finding)
+                names[name] = None
+        of_rule.append(names)
+    turns = dict.fromkeys(chain.from_iterable(zip_longest(*of_rule)))
+    return [_pictured(name, of_image[name]) for name in turns if name is not None]
+
+
+def _pictured(name: str, found: Sequence[Finding]) -> dict[str, Any]:
+    """Return an image with the boxes of its findings, numbered in the order of rules."""
+    objects, shapes = [], []
+    width = height = None
+    for number, finding in enumerate(found, 1):
+        about = texts.about_record(finding) or finding.pointer
+        objects.append({
+            "object": number, "kind": finding.code, "kinds": [finding.code],
+            "category": f"{finding.code} {about}", "reason": one_line(finding.message),
+        })  # fmt: skip
+        said = {
+            "object": number, "annotator": str(finding.severity), "category": finding.code,
+            "annotation": about,
+        }  # fmt: skip
+        for box in (box for box in finding.boxes if box.image == name):
+            width, height = box.width, box.height
+            # The box and its outline, which may differ.
+            every = ((), box.rings) if box.rings else ((),)
+            shapes += [said | {"bbox": box.bbox, "rings": rings} for rings in every]
+    return {
+        "file_name": name, "width": width, "height": height, "asked": [], "cost": len(found),
+        "alpha": None, "objects": objects, "shapes": shapes,
+    }  # fmt: skip

@@ -15,6 +15,8 @@ BLANK_CANVAS = "drawn on a blank canvas"
 _OF_A_PAGE = 50
 # The size of letters as a share of the longer side of an image.
 _LETTER = 1 / 44
+# Boxes are drawn up to this far outside their image, as a share of its longer side.
+_BEYOND = 4.0
 
 
 class Pixels(msgspec.Struct, frozen=True):
@@ -150,7 +152,8 @@ def shown_images(
                 corners[unit] = (*map(min, corners[unit], shape["bbox"][:2]),)
         pictures.append({
             "number": place, "name": image["file_name"], "record": image, "width": width,
-            "height": height, "pixels": own, "note": "" if found is None else found.note,
+            "height": height, "view": _view(width, height, image["shapes"]), "pixels": own,
+            "note": "" if found is None else found.note,
             "disagreed": disagreed,
             "agreed": [each for each in image["objects"] if each["kind"] == ALL_AGREE],
             "kinds": sorted({kind for each in disagreed for kind in each["kinds"]}),
@@ -182,6 +185,16 @@ def _size(image: Record, pixels: Pixels | None) -> tuple[float, float]:
     boxes = [shape["bbox"] for shape in image["shapes"]]
     right = max([1.0, *(x + width for x, _, width, _ in boxes)])
     return right, max([1.0, *(y + height for _, y, _, height in boxes)])
+
+
+def _view(width: float, height: float, shapes: Sequence[Record]) -> str:
+    """Return the part of the plane that is drawn, an image and boxes beyond it, for SVG."""
+    far, ends = _BEYOND * max(width, height), []
+    for k, side in enumerate((width, height)):
+        places = [box[k] + more for box in (e["bbox"] for e in shapes) for more in (0, box[k + 2])]
+        ends.append((max(min([*places, 0.0]), -far), min(max([*places, side]), far)))
+    (left, right), (top, bottom) = ends
+    return f"{left:.7g} {top:.7g} {right - left:.7g} {bottom - top:.7g}"
 
 
 def _dots(points: Sequence[Sequence[float]]) -> str:
