@@ -36,8 +36,8 @@ class Sensitivity(msgspec.Struct, frozen=True):
     next. NaN where undefined or without meaning."""
     suggested: Table
     """A row with the suggested threshold, the largest distance, the lowest and the highest
-    threshold that do about as well, Braylan's sigma with the lowest similarity that it uses, the
-    number of measured images, and the reason if there is no threshold."""
+    threshold that do about as well, the number of measured images, and the reason if there is no
+    threshold."""
     text: str
     """The suggestion as a sentence of a story; empty without one."""
 
@@ -111,37 +111,31 @@ def sensitivity(
 def _separation(
     observed: FloatArray, expected: FloatArray, settings: AgreeSettings
 ) -> tuple[FloatArray, dict[str, Any]]:
-    """Return F1 less F1 by chance with its bounds, (3, T), and the suggested threshold and sigma.
+    """Return F1 less F1 by chance with its bounds, (3, T), and the suggested threshold.
 
     The sums, (T, I, 2), are pairs of annotations that match and that could, of annotators of one
     image and of annotations of other images laid over it. Intervals are over images.
     """
     thresholds = np.array(THRESHOLDS)
 
-    def figures(f1: FloatArray, by_chance: FloatArray) -> FloatArray:
-        distance = f1 - by_chance
+    def evaluate(*sums: FloatArray) -> FloatArray:
+        distance = ratio(sums[0], sums[1]) - ratio(sums[2], sums[3])
         best = thresholds[np.argmax(distance, axis=0)]
         known = ~np.isnan(distance).any(0)
-        share, _ = sigma(thresholds, f1, by_chance)
-        return np.concatenate([distance, np.where(known, best, np.nan)[None], share[None]])
-
-    def evaluate(*sums: FloatArray) -> FloatArray:
-        return figures(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))
+        return np.concatenate([distance, np.where(known, best, np.nan)[None]])
 
     tables = observed[..., 0], observed[:1, :, 1], expected[..., 0], expected[..., 1]
     f1, by_chance = (ratio(*each.sum(1).T) for each in (observed, expected))
-    values = figures(f1, by_chance)
+    values = evaluate(*(table.sum(1, keepdims=True) for table in tables))[:, 0]
     bounds = drawn_intervals(values, tables, evaluate, settings.bootstrap, settings.seed)
-    distance, interval = np.column_stack([values, bounds])[:-2].T, bounds[-2:].round(10)
+    distance, interval = np.column_stack([values, bounds])[:-1].T, bounds[-1].round(10)
     best = 0 if np.isnan(distance[0]).any() else int(np.argmax(distance[0]))
-    choice = threshold_choice(thresholds, f1, by_chance, tuple(interval[0].tolist()))
+    choice = threshold_choice(thresholds, f1, by_chance, tuple(interval.tolist()))
     return distance, {
-        **_with_interval("threshold", choice["threshold"], interval[0]),
+        **_with_interval("threshold", choice["threshold"], interval),
         **_with_interval("distance", choice["distance"], distance[1:, best]),
         "lowest": choice["lowest"],
         "highest": choice["highest"],
-        **_with_interval("sigma", values[-1], interval[1]),
-        "sigma_threshold": sigma(thresholds, f1, by_chance)[1],
         "reason": choice["reason"],
     }
 
@@ -170,8 +164,6 @@ def _scaled(chance: ChanceCounts, known: Mapping[float, float]) -> ChanceCounts:
 _SAME = 0.02
 # With a smaller distance, annotators hardly agree more than by chance.
 _LEAST = 0.2
-# The level of significance: the share of chance similarities above the limit for sigma.
-_SIGNIFICANCE = 0.05
 # If a larger part of the range of thresholds does about as well, no threshold stands out.
 _WIDE = 0.35
 
@@ -220,31 +212,3 @@ def threshold_choice(
     best = nan if reason else float(thresholds[np.argmax(distance)])
     found = {"threshold": best, "distance": largest, "lowest": low, "highest": high}
     return found | {"reason": reason}
-
-
-def sigma(
-    thresholds: FloatArray, observed: FloatArray, by_chance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return sigma, and the lowest similarity that counts for it; see `threshold_choice`.
-
-    Sigma is the share of annotations that are significantly similar to that of another annotator:
-    their distance is below the 5th percentile of distances by chance. Both shares, (T, …), are
-    interpolated linearly between sorted thresholds, (T,). If fewer than 5 % reach the lowest
-    threshold by chance, this threshold is the limit. NaN where chance is not measured, or more than
-    5 % by chance reach all thresholds.
-    """
-    significant = by_chance <= _SIGNIFICANCE
-    row = significant.argmax(0)[None]
-    before = np.maximum(row - 1, 0)
-    levels = np.broadcast_to(thresholds.reshape(-1, *[1] * (observed.ndim - 1)), observed.shape)
-    (low, high), (from_low, from_high), (chance_low, chance_high) = (
-        (np.take_along_axis(values, before, 0)[0], np.take_along_axis(values, row, 0)[0])
-        for values in (observed, levels, by_chance)
-    )
-    step = chance_low - chance_high
-    part = np.where(step > 0, (chance_low - _SIGNIFICANCE) / np.where(step > 0, step, 1.0), 0.0)
-    known = significant.any(0) & ~np.isnan(by_chance).any(0)
-    return (
-        np.where(known, low + part * (high - low), np.nan),
-        np.where(known, from_low + part * (from_high - from_low), np.nan),
-    )
