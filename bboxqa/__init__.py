@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from bboxqa.model.settings import ValidateSettings as ValidateSettings
     from bboxqa.pipelines.accept import Acceptance as Acceptance
     from bboxqa.pipelines.accept import accept as accept
+    from bboxqa.pipelines.agree import AgreementResult as AgreementResult
     from bboxqa.pipelines.agree import agree as agree
-    from bboxqa.pipelines.agreement_result import AgreementResult as AgreementResult
     from bboxqa.pipelines.audit import audit as audit
     from bboxqa.pipelines.compare import compare as compare
     from bboxqa.pipelines.consensus import consensus as consensus
@@ -56,7 +56,7 @@ _HOME = {
     "Story": "model.diagnosis", "Finding": "model.findings", "AgreeSettings": "model.settings",
     "ValidateSettings": "model.settings", "Acceptance": "pipelines.accept",
     "accept": "pipelines.accept", "agree": "pipelines.agree",
-    "AgreementResult": "pipelines.agreement_result", "audit": "pipelines.audit",
+    "AgreementResult": "pipelines.agree", "audit": "pipelines.audit",
     "compare": "pipelines.compare", "consensus": "pipelines.consensus",
     "Conversion": "pipelines.convert", "convert": "pipelines.convert", "draw": "pipelines.draw",
     "ImagePlan": "pipelines.plan", "plan": "pipelines.plan", "read": "pipelines.read",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bboxqa.core.arrays import AnyPath
     from bboxqa.model.annotations import Dataset
     from bboxqa.model.diagnosis import Diagnosis, Story
-    from bboxqa.pipelines.agreement_result import AgreementResult
+    from bboxqa.pipelines.agree import AgreementResult
     from bboxqa.report.pages import PageTarget
 
 

@@ -47,8 +47,7 @@ from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import Coincidences
-from bboxqa.pipelines.agree import agree_with, checked_data, of_groups
-from bboxqa.pipelines.agreement_result import AgreementResult
+from bboxqa.pipelines.agree import AgreementResult, agree_with, checked_data, of_groups
 from bboxqa.pipelines.read import AS_COMPARED, Data, read_for, settings_of_keywords
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions import (

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -33,16 +34,16 @@ from bboxqa.model.annotations import (
     completed,
     joints_of,
 )
-from bboxqa.model.results import ReferenceAgreement
+from bboxqa.model.results import MeasuredAgreement, ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
-from bboxqa.pipelines.agreement_result import AgreementResult
 from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.read import Data, read_for
 
 _MOST_NAMED = 3
+_Result = TypeVar("_Result", bound=MeasuredAgreement)
 
 
 class Compared(msgspec.Struct, frozen=True, eq=False):
@@ -248,9 +249,9 @@ def check_sizes(team: Dataset, reference: Dataset, name: str) -> None:
 _MATCHER = "hungarian"
 
 
-def with_reference(result: AgreementResult, found: Compared) -> AgreementResult:
+def with_reference(result: _Result, found: Compared, progress: Progress | None) -> _Result:
     """Return a result with the agreement of each annotator with the reference."""
-    matches = _matched(found.both, result.settings, progress=result.progress)
+    matches = _matched(found.both, result.settings, progress=progress)
     of_both = found.both.annotations
     is_reference = of_both.annotator == len(found.team.annotator_names)
     drawn = np.bincount(of_both.image[is_reference], minlength=len(found.both.image_names))

@@ -16,7 +16,8 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import offsets, rates
 from bboxqa.matching.matchers import MATCHERS
 from bboxqa.model.settings import AgreeSettings, settings_from
-from bboxqa.pipelines import agreement_result, counting
+from bboxqa.pipelines import agree as of_agreement
+from bboxqa.pipelines import counting
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import ImagePart, count_agreement
 
@@ -187,7 +188,7 @@ def test_a_result_has_no_story_of_crowds_and_says_so(data, monkeypatch):
 
 
 def test_a_story_of_many_outlines_is_told_on_request_only(monkeypatch):
-    monkeypatch.setattr(agreement_result, "_QUICK_OUTLINES", 1)
+    monkeypatch.setattr(of_agreement, "_QUICK_OUTLINES", 1)
     rows = [(0, i, 0, (10.0, 10.0, 20.0, 20.0)) for i in range(2)]
     ring = [np.array([[10.0, 10.0], [30, 10], [30, 30], [10, 30]])]
     drawn = bboxqa.agree(dataset(rows, [ring] * 2), similarity="polygon", bootstrap=0)
