@@ -34,7 +34,6 @@ from bboxqa.formats.columns import (
 from bboxqa.formats.records import (
     ID_KEYS,
     WHOLE,
-    WRITTEN_ANGLE,
     ReadSettings,
     annotator_name,
     id_number,
@@ -250,9 +249,6 @@ class ColumnsBuilder:
                     if angle == angle:  # noqa: PLR0124
                         angles[row] = angle
             self._grow("angle", [angles.get(row, np.nan) for row in range(len(records))])
-        if WRITTEN_ANGLE in records.keys:
-            written = enumerate(records[WRITTEN_ANGLE])
-            angles |= {row: degrees(value) for row, value in written if value is not MISSING}
         # Boxes of five or eight numbers, and angles other than 0.
         turned = (row for row, angle in angles.items() if angle and not np.isnan(angle))
         if not (rows := sorted({*numbers, *turned})):

@@ -13,7 +13,6 @@ from bboxqa.core.text import count, one_line
 from bboxqa.formats.columns import mask_of
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.label_folders import path_below, without_suffix
-from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.source import members_like
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED, Collector
@@ -137,8 +136,7 @@ class _Subset:
             else:
                 x, y, width, height, turned = _flat(given, 5)
                 box = [x - width / 2, y - height / 2, width, height]
-            degrees = shapes.degrees_of(turned, "rotation")
-            return shapes.turned_box(box, degrees) | ({WRITTEN_ANGLE: turned} if degrees else {})
+            return shapes.turned_box(box, shapes.degrees_of(turned, "rotation"))
         if kind == "polygon":
             return shapes.outlined(_pairs(given))
         if kind == "ellipse":

@@ -29,9 +29,6 @@ from bboxqa.model.masks import Segmentations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import ShownIds, id_as_name
 
-WRITTEN_ANGLE = "written_angle"
-"""The key of a translated annotation that holds the angle as its tool wrote it."""
-
 ANNOTATOR_KEYS = (
     "annotator",
     "annotator_id",

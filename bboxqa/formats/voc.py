@@ -17,7 +17,13 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.shapes import ValueProblemError, angle_in, number_in, turned_box
+from bboxqa.formats.translation.shapes import (
+    ValueProblemError,
+    degrees_of,
+    number_of,
+    numbers_of,
+    turned_box,
+)
 from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.xml_elements import (
@@ -126,20 +132,21 @@ def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Reco
     rotated, box, outline = map(found.find, ("robndbox", "bndbox", "polygon"))
     if rotated is not None:
         # As roLabelImg writes it.
-        sides = ("cx", "cy", "w", "h", "angle")
-        x, y, width, height, angle = (_number(rotated, each) for each in sides)
+        texts = {each.name: each.text.strip() for each in rotated.inside}
+        x, y, width, height, angle = numbers_of(texts, ("cx", "cy", "w", "h", "angle"))
         corner = (x - width / 2 - base, y - height / 2 - base)
         return turned_box((*corner, width, height), math.degrees(angle)), False
     inside = outline.inside if outline is not None else ()
     numbers = [each for each in inside if re.fullmatch(r"[xy]\d*", each.name)]
-    xy = [number_in(each.text.strip(), each.name) for each in numbers]
+    xy = [number_of(each.text.strip(), each.name) for each in numbers]
     # There are none where x and y are not as many.
     points = np.array([] if len(xy) % 2 else xy, np.float64).reshape(-1, 2) - base
     if box is None:
         if len(points) < 3:
             raise ValueProblemError("has no bndbox, as Pascal VOC needs")
         return shapes.outlined(points), False
-    given = left, top, right, bottom = [_number(box, side) for side in _BOX_SIDES]
+    texts = {each.name: each.text.strip() for each in box.inside}
+    given = left, top, right, bottom = numbers_of(texts, _BOX_SIDES)
     is_turned = left > right or top > bottom
     for one, other in ((3, 0), (2, 1)) if is_turned else ():
         if given[one] == given[other] and given[one] not in edges:
@@ -151,7 +158,7 @@ def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Reco
     # CVAT writes the corners before the rotation, in degrees.
     listed = found.child("attributes").all("attribute")
     said = [e.said("value") for e in listed if e.said("name") == "rotation"]
-    if degrees := angle_in(said[0]) % 360 if said else 0.0:
+    if degrees := degrees_of(said[0], "rotation") % 360 if said else 0.0:
         return turned_box(bbox, degrees), is_turned
     outlined = shapes.outlined(points) if len(points) >= 3 else {}
     return {**outlined, "bbox": bbox}, is_turned
@@ -161,13 +168,6 @@ def _in_folder(inner: str, place: str) -> str:
     """Return the path of an image, in the folder of its file if it names none."""
     folder, slash, _ = place.rpartition("/")
     return inner if "/" in inner else f"{folder}{slash}{inner}"
-
-
-def _number(element: Element, name: str) -> float:
-    found = element.find(name)
-    if found is None:
-        raise ValueProblemError(f"{element.name} has no {name}")
-    return number_in(found.text.strip(), name)
 
 
 _TITLE = "Pascal VOC"

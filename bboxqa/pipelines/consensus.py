@@ -18,7 +18,7 @@ from bboxqa.core.json_values import json_bytes
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, count, first_few, joined, names_in_words, one_line
 from bboxqa.formats.choices import given
-from bboxqa.formats.records import WRITTEN_ANGLE, AnnotationFile, ReadSettings
+from bboxqa.formats.records import AnnotationFile, ReadSettings
 from bboxqa.formats.registry import writer, writer_names
 from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.formats.writing.losses import said
@@ -40,7 +40,7 @@ from bboxqa.rules.layout import first_equal
 
 # The keys of annotations that are merged, or follow from what is merged.
 _MERGED = ("id", "own_id", "image_id", "category_id", "annotator", "bbox", "segmentation", "area",
-           "iscrowd", "keypoints", "num_keypoints", "shape", WRITTEN_ANGLE)  # fmt: skip
+           "iscrowd", "keypoints", "num_keypoints", "shape")  # fmt: skip
 
 
 def consensus(

@@ -86,7 +86,7 @@ def test_findings_stand_in_the_file(tmp_path):
         (box().replace("10.00", "left", 1), "T001", "box: xtl is 'left'; expected a number"),
         (box().replace("10.00", "nan", 1), "T001", "box: xtl is 'nan'; expected a number"),
         (box().replace("10.00", "1e9", 1), "T001", "is '1e9'; expected a number within ±1,000,000"),
-        (box().replace("ytl", "top"), "T001", "box: has no ytl; expected a number"),
+        (box().replace("ytl", "top"), "T001", "box: ytl is missing; expected a number"),
         (shape("polygon", points="1,2;3"), "T001", "points are '1,2;3'; expected x,y;x,y"),
         (shape("mask", rle="1,2", left=1, top=1, width=2, height=2), "T008", "of 3 pixels"),
         (shape("mask", rle="0,4", left=99, top=1, width=2, height=2), "T008", "beyond the image"),

@@ -268,7 +268,7 @@ def _box_rows(
     numbers = np.full((len(at), 4), np.nan)
     for row, given in enumerate(zip(*columns, strict=True)):
         # There is no box where all cells are empty.
-        if not any(map(_holds, given)):
+        if not any(map(holds, given)):
             continue
         values: Sequence[Any] = given
         if len(keys) == 1:
@@ -278,7 +278,7 @@ def _box_rows(
             problems.setdefault(row, f"bbox is {str(given[0])[:40]}; expected four numbers")
             continue
         try:
-            numbers[row] = [*map(_number, values, cycle(keys))]
+            numbers[row] = [*map(shapes.number_of, values, cycle(keys))]
         except ValueProblemError as error:
             problems.setdefault(row, str(error))
     return BoxRows(at, place, cells, numbers, problems)
@@ -331,7 +331,7 @@ def layout_of(
 
 def _objects_in(given: object) -> list[Cells]:
     """Return the objects of an image, which cells of csv hold as JSON."""
-    found: Any = given if _holds(given) else []
+    found: Any = given if holds(given) else []
     if isinstance(found, str):
         with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             found = msgspec.json.decode(found)
@@ -355,7 +355,7 @@ def _objects_in(given: object) -> list[Cells]:
 
 def _cells_in(given: Cells) -> tuple[Cells, str]:
     """Return what an object holds by the keys of `NAMES`, and the layout of its numbers."""
-    held = {key: value for key, value in given.items() if _holds(value)}
+    held = {key: value for key, value in given.items() if holds(value)}
     whole = [key for key in held if plain_name(key) in _OF_OBJECTS["bbox"]]
     if any(held[key] != held[whole[0]] for key in whole):
         names = ", ".join(map(repr, map(one_line, whole)))
@@ -385,8 +385,8 @@ def _box_of_studio(given: Cells) -> Cells:
     size = [shapes.side_of(given[f"original_{side}"], side) or np.nan for side in SIDES]
     keys = ("x", "y", *SIDES)
     pairs = zip(keys, size * 2, strict=True)
-    box = np.array([_number(given.get(key), key) * side / 100 for key, side in pairs])
-    if degrees := shapes.angle_in(given.get("rotation")):
+    box = np.array([shapes.number_of(given.get(key), key) * side / 100 for key, side in pairs])
+    if degrees := shapes.degrees_of(given.get("rotation"), "rotation"):
         corner, half = box[:2], box[2:] / 2
         box[:2] = shapes.rotated(corner + half, (corner[0], corner[1]), degrees) - half
     sides = zip(("image_width", "image_height"), size, strict=True)
@@ -394,16 +394,11 @@ def _box_of_studio(given: Cells) -> Cells:
     return {"category": label, **dict(zip(keys, box.tolist(), strict=True)), **dict(sides)}
 
 
-def _holds(value: object) -> bool:
+def holds(value: object) -> bool:
+    """Return whether a cell is not empty, nor says that its value is missing."""
     if isinstance(value, str):
         return value.strip() not in _NOTHING
     return value not in (None, [], {}) and not (isinstance(value, float) and np.isnan(value))
-
-
-def _number(value: object, name: str) -> float:
-    return (
-        shapes.number_in(value, name) if isinstance(value, str) else shapes.number_of(value, name)
-    )
 
 
 def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:

@@ -23,6 +23,7 @@ from bboxqa.formats.box_tables.columns import (
     BoxRows,
     boxes_in,
     columns_of,
+    holds,
     in_corner_and_size,
     layout_of,
     plain_name,
@@ -40,7 +41,7 @@ from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Collector
 from bboxqa.formats.translation.shapes import (
     LEAST_PIXELS,
     MOST_BEYOND,
-    angle_in,
+    degrees_of,
     mapping,
     plain_text,
 )
@@ -171,7 +172,7 @@ class _TableRecords(msgspec.Struct):
         shown = any(part.place) or self.table.word == "row"
         known: dict[str, int] = {}
         for row, box in zip(rows.tolist(), bbox.tolist(), strict=True):
-            where = (self.member, part.at[row])
+            where = Where(self.member, part.at[row])
             label = plain_text(part.cells["category"][row]) if "category" in part.cells else ""
             if label not in known:
                 named = self.cell("category", row, name_in)
@@ -179,12 +180,13 @@ class _TableRecords(msgspec.Struct):
             image, annotator = of_row[row]
             own_id = self.cell("id", row) or self.label(row) * shown
             texts = {"annotator": annotator, "own_id": own_id}
-            record = {"image_id": image["id"], **self.record(row, box, texts)}
-            place = into.annotation(record | {"category_id": known[label]}, where)
-            if not label and "category" in part.cells:
-                self.defect("T004", row, "has no category", place)
-            if row in problems:
-                self.defect("T003", row, problems[row], place)
+            with into.refusing(self.label(row), where):
+                record = {"image_id": image["id"], **self.record(row, box, texts)}
+                place = into.annotation(record | {"category_id": known[label]}, where)
+                if not label and "category" in part.cells:
+                    self.defect("T004", row, "has no category", place)
+                if row in problems:
+                    self.defect("T003", row, problems[row], place)
 
     def record(self, row: int, box: list[float], texts: Mapping[str, str]) -> Record:
         """Return the box of an annotation, with texts and the further keys of its row."""
@@ -198,8 +200,8 @@ class _TableRecords(msgspec.Struct):
             record["iscrowd"] = 1
         with suppress(TypeError, ValueError, OverflowError, KeyError):
             record["score"] = float(cells["score"][row])
-        if "rotation" in cells and (degrees := angle_in(cells["rotation"][row])):
-            record |= shapes.turned_box(box, degrees)
+        if "rotation" in cells and holds(angle := cells["rotation"][row]):
+            record |= shapes.turned_box(box, degrees_of(angle, "rotation"))
         return record
 
     def images(self) -> dict[int, tuple[Record, str]]:

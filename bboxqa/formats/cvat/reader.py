@@ -11,7 +11,7 @@ import numpy as np
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count, one_line
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.records import UNNAMED, WRITTEN_ANGLE, whole_number
+from bboxqa.formats.records import UNNAMED, whole_number
 from bboxqa.formats.source import SourcePath, members_like, members_with, only_file
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
@@ -88,16 +88,16 @@ def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:  # no
         return {"bbox": _box(values)}
     degrees = 0.0
     if "rotation" in values and kind in _TURNED:
-        degrees = _numbers(values, ("rotation",))[0] % 360
+        degrees = shapes.number_of(values["rotation"], "rotation")
     if kind == "box":
-        if not degrees:
+        if not degrees % 360:
             return {"bbox": _box(values)}
         ring = np.round(shapes.turned_box(_box(values), degrees)["segmentation"][0], 6).tolist()
-        return {**_outlined(ring, degrees), WRITTEN_ANGLE: float(values["rotation"])}
+        return _outlined(ring, degrees)
     if kind == "polygon":
         return _outlined(_points(element))
     if kind == "ellipse":
-        x, y, wide, high = _numbers(values, ("cx", "cy", "rx", "ry"))
+        x, y, wide, high = shapes.numbers_of(values, ("cx", "cy", "rx", "ry"))
         points = shapes.ellipse((x, y), (wide, high), degrees).round(6)
         return _outlined(shapes.ring(points), degrees)
     if kind == "mask":
@@ -148,17 +148,9 @@ def attributes_of(
 
 
 def _box(values: Mapping[str, str]) -> list[float]:
-    left, top, right, bottom = _numbers(values, ("xtl", "ytl", "xbr", "ybr"))
+    left, top, right, bottom = shapes.numbers_of(values, ("xtl", "ytl", "xbr", "ybr"))
     # Floating-point differences have more digits than the numbers in the file.
     return [left, top, round(right - left, 6), round(bottom - top, 6)]
-
-
-def _numbers(values: Mapping[str, str], names: Sequence[str]) -> list[float]:
-    """Return the values under some names; raises ValueProblemError for the first that is wrong."""
-    try:
-        return [shapes.number_in(values[name], name) for name in names]
-    except KeyError as missing:
-        raise ValueProblemError(f"has no {missing.args[0]}; expected a number") from None
 
 
 def _points(element: Element) -> list[float]:
@@ -167,7 +159,7 @@ def _points(element: Element) -> list[float]:
     pairs = [pair.split(",") for pair in text.split(";")]
     if not text or any(len(pair) != 2 for pair in pairs):
         raise ValueProblemError(f"points are {text[:40]!r}; expected x,y;x,y")
-    return [shapes.number_in(each, "a coordinate") for each in chain.from_iterable(pairs)]
+    return [shapes.number_of(each, "a coordinate") for each in chain.from_iterable(pairs)]
 
 
 def _outlined(ring: list[float], degrees: float = 0) -> Record:
@@ -179,7 +171,8 @@ def _outlined(ring: list[float], degrees: float = 0) -> Record:
 
 
 def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
-    left, top, width, height = map(int, _numbers(values, ("left", "top", "width", "height")))
+    sides = shapes.numbers_of(values, ("left", "top", "width", "height"))
+    left, top, width, height = map(int, sides)
     text = values.get("rle", "")
     try:
         counts = np.array(text.split(","), np.int64)

@@ -12,7 +12,6 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.formats.document import Record
-from bboxqa.formats.records import WRITTEN_ANGLE
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import UNLABELLED
 from bboxqa.formats.translation.masks import Masks, RowMask, Size, checked_size, picture_mask
@@ -234,10 +233,10 @@ def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR09
     degrees = shapes.degrees_of(value.get("rotation"), "rotation")
     if kind == "rectangle":
         box = _pixels(value, _BOX, size)
-        if not degrees:
+        if not degrees % 360:
             return {"bbox": box}
         corners = shapes.rotated(shapes.corners(*box), (box[0], box[1]), degrees)
-        return {**shapes.outlined(corners, degrees), WRITTEN_ANGLE: value["rotation"]}
+        return shapes.outlined(corners, degrees)
     if kind == "ellipse":
         x, y, *radii = _pixels(value, ("x", "y", "radiusX", "radiusY"), size)
         return shapes.outlined(shapes.ellipse((x, y), (radii[0], radii[1]), degrees), degrees)

@@ -13,12 +13,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.records import (
-    WRITTEN_ANGLE,
-    ReadSettings,
-    extent_of,
-    most_joints,
-)
+from bboxqa.formats.records import ReadSettings, extent_of, most_joints
 from bboxqa.formats.translation.masks import Masks
 from bboxqa.formats.translation.shapes import (
     EmptyMaskProblemError,
@@ -33,8 +28,6 @@ UNLABELLED = "(no label)"
 """The category of annotations without a label."""
 SIDES = ("width", "height")
 _WINDOW = 1 << 13
-# Keys that no format has.
-_OF_TOOLS = ("session", WRITTEN_ANGLE)
 
 
 class ToolDefect(msgspec.Struct, frozen=True):
@@ -334,7 +327,7 @@ class Collector:
             if "category_id" in record:
                 self.categories_apart.add(record["category_id"])
             if self.settings.records:
-                self.records_apart.append(_without_keys(record))
+                self.records_apart.append(_without_session(record))
             return -1
         self._waiting.append((record, where))
         self.n += 1
@@ -415,7 +408,7 @@ class Collector:
         if settings.whole:
             held = [*map(msgspec.json.encode, records)]
         elif settings.records:
-            self.records += map(_without_keys, records)
+            self.records += map(_without_session, records)
         known: dict[str, int] = {}
         member = np.array([known.setdefault(each, len(known)) for each, _ in wheres])
         # numpy makes texts of numbers if there are both.
@@ -425,8 +418,9 @@ class Collector:
         self.builder.add(records)
 
 
-def _without_keys(record: Record) -> Record:
-    return {key: each for key, each in record.items() if key not in _OF_TOOLS}
+def _without_session(record: Record) -> Record:
+    """Return a record without the key that no format has."""
+    return {key: each for key, each in record.items() if key != "session"}
 
 
 Translate = Callable[[Path, Collector], None]

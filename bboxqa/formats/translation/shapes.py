@@ -8,7 +8,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.text import one_line
 from bboxqa.formats.document import Record
-from bboxqa.formats.records import WRITTEN_ANGLE
 
 LARGEST = 1e9
 """Coordinates have to be smaller."""
@@ -78,40 +77,29 @@ def items(value: object) -> list[Any]:
 
 
 def number_of(value: object, name: str) -> float:
-    """Return a finite number; raises ValueProblemError for any other value.
+    """Return a finite number, also from its text; raises ValueProblemError for any other value.
 
     Examples
     --------
-    >>> number_of(3, "x")
-    3
+    >>> number_of(3, "x"), number_of("3", "x")
+    (3, 3.0)
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
-        shown = "missing" if value is None else repr(value)[:_SHOWN]
-        raise ValueProblemError(f"{name} is {shown}; expected {_wanted(value)}")
-    return value
-
-
-def number_in(text: str, name: str) -> float:
-    """Return the finite number in a text; raises ValueProblemError for any other text.
-
-    Examples
-    --------
-    >>> number_in("3", "x")
-    3.0
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not abs(value) < LARGEST:
-        wanted = "a number without a comma, such as 0.5" if "," in text else _wanted(value)
-        raise ValueProblemError(f"{name} is {text[:_SHOWN]!r}; expected {wanted}")
-    return value
-
-
-def _wanted(value: object) -> str:
-    is_far = isinstance(value, int | float) and LARGEST <= abs(value) < np.inf
-    return f"a number within ±{LARGEST:,.0f}" if is_far else "a number"
+    found = value
+    if isinstance(value, str):
+        try:
+            found = float(value)
+        except ValueError:
+            found = np.nan
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        found = np.nan
+    if not abs(found) < LARGEST:
+        shown, expected = "missing" if value is None else repr(value)[:_SHOWN], "a number"
+        if LARGEST <= abs(found) < np.inf:
+            expected += f" within ±{LARGEST:,.0f}"
+        elif isinstance(value, str) and "," in value:
+            expected += " without a comma, such as 0.5"
+        raise ValueProblemError(f"{name} is {shown}; expected {expected}")
+    return found
 
 
 def numbers_of(values: object, names: Sequence[str]) -> list[float]:
@@ -121,17 +109,17 @@ def numbers_of(values: object, names: Sequence[str]) -> list[float]:
 
 
 def degrees_of(value: object, name: str, *, in_radians: bool = False) -> float:
-    """Return an angle in degrees, from 0 up to 360; 0 if it is missing.
+    """Return an angle in degrees; 0 if it is missing.
 
     Examples
     --------
     >>> degrees_of(-90, "angle"), degrees_of(None, "angle")
-    (270, 0.0)
+    (-90, 0.0)
     """
     if value in (None, ""):
         return 0.0
     number = number_of(value, name)
-    return (float(np.rad2deg(number)) if in_radians else number) % 360
+    return float(np.rad2deg(number)) if in_radians else number
 
 
 def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatArray:
@@ -331,23 +319,8 @@ def turned_box(box: Iterable[float], degrees: float) -> Record:
     [1.0, -1.0, 2.0, 4.0]
     """
     x, y, width, height = box
-    if not degrees:
+    if not degrees % 360:
         return {"bbox": [x, y, width, height]}
     centre = (x + width / 2, y + height / 2)
     points = rotated(corners(x, y, width, height), centre, degrees)
-    return {**outlined(points, degrees), WRITTEN_ANGLE: degrees}
-
-
-def angle_in(cell: object) -> float:
-    """Return the angle in degrees in a cell of a table; 0 if the cell is empty.
-
-    Examples
-    --------
-    >>> angle_in("12.5"), angle_in(""), angle_in(None)
-    (12.5, 0.0, 0.0)
-    """
-    try:
-        degrees = float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return 0.0
-    return degrees if abs(degrees) < LARGEST else 0.0
+    return outlined(points, degrees)
