@@ -175,13 +175,10 @@ def segments(
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **given
         )
-    tasks, labels = [tier.estimates for tier in found], [tier.labels for tier in found]
     views: dict[str, Any] = {
-        "csv": partial(shown.as_csv, labels=labels, raw=raw_csv),
-        "json": partial(shown.as_json, labels=labels),
-        "text": lambda tasks: shown.text_lines(
-            [*map(shown_in_text, tasks)], scale_label, labels=labels
-        ),
+        "csv": partial(shown.as_csv, raw=raw_csv),
+        "json": shown.as_json,
+        "text": lambda tiers: shown.text_lines([*map(shown_in_text, tiers)], scale_label),
     }
-    console.print_result(tasks, views, output_format, output)
+    console.print_result(found, views, output_format, output)
     return 0

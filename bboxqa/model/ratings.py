@@ -386,6 +386,21 @@ class PairTable(FrozenArrays, frozen=True, eq=False):
         return len(self.first)
 
 
+class LabelAgreement(msgspec.Struct, frozen=True):
+    """The share of time on which annotators agree on a label."""
+
+    label: str
+    """A label, or the name of the background."""
+    agreement: Estimate
+    """`both` divided by `either`; NaN where no compared annotator uses the label."""
+    both: int
+    either: int
+    """The time in which both annotators of a pair use the label, and in which at least one of them
+    does; in sample points, summed over the pairs."""
+    n_recordings: int
+    """The number of compared recordings in which the label occurs."""
+
+
 class TaskEstimates(msgspec.Struct, frozen=True, eq=False):
     """All coefficients of one table of ratings."""
 
@@ -409,21 +424,8 @@ class TaskEstimates(msgspec.Struct, frozen=True, eq=False):
     its 95 % interval (``"low"``, ``"high"``), not from the bootstrap."""
     notes: tuple[str, ...] = ()
     """Remarks needed to read the numbers."""
-
-
-class LabelAgreement(msgspec.Struct, frozen=True):
-    """The share of time on which annotators agree on a label."""
-
-    label: str
-    """A label, or the name of the background."""
-    agreement: Estimate
-    """`both` divided by `either`; NaN where no compared annotator uses the label."""
-    both: int
-    either: int
-    """The time in which both annotators of a pair use the label, and in which at least one of them
-    does; in sample points, summed over the pairs."""
-    n_recordings: int
-    """The number of compared recordings in which the label occurs."""
+    labels: tuple[LabelAgreement, ...] = ()
+    """Of segments: the share of time on which annotators agree on each label."""
 
 
 class Grouping(msgspec.Struct, frozen=True):

@@ -3,7 +3,6 @@
 from math import isnan
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -20,15 +19,6 @@ STRETCHES = "units are the stretches of time between boundaries, each weighted b
 _POINTS = "cronbach_alpha has points in time as items here, and annotators as cases"
 
 
-class TierAgreement(msgspec.Struct, frozen=True, eq=False):
-    """Agreement on one tier."""
-
-    estimates: TaskEstimates
-    """The task is the tier; units are the stretches between boundaries."""
-    labels: tuple[LabelAgreement, ...]
-    """The share of time on which annotators agree on each label."""
-
-
 def measure_segments(
     segments: Segments,
     *,
@@ -39,9 +29,10 @@ def measure_segments(
     seed: int = 0,
     interval: str = "percentile",
     progress: Progress | None = None,
-) -> list[TierAgreement]:
+) -> list[TaskEstimates]:
     """Measure how far annotators agree on what happens when, for each tier and for all together.
 
+    The task of an estimate is the tier; units are the stretches of time between boundaries.
     Points in time are `resolution_ms` apart; `support` is whether to count the time in which nobody
     marked anything; of overlapping segments of an annotator the first, last or longest counts, or
     they are refused. The others are as for `measure`.
@@ -55,7 +46,7 @@ def measure_segments(
     ...     ("talk",), ("ann", "bob"), ("posture",), ("sit",),
     ...     np.array([100]), np.ones((1, 2), bool))
     >>> (tier,) = measure_segments(segments, bootstrap=0)
-    >>> tier.estimates.coefficients["percent_agreement"].value
+    >>> tier.coefficients["percent_agreement"].value
     0.6
     """
     longest = int(segments.duration.max(initial=0))
@@ -89,8 +80,8 @@ def measure_segments(
         notes = STRETCHES, *segments.notes, *own_notes, _POINTS, CRONBACH_WARNING, *ratings.notes
         cronbach = {"cronbach_alpha": estimated["cronbach_alpha"]}
         coefficients = {**estimates.coefficients, **cronbach}
-        estimates = replace(estimates, coefficients=coefficients, notes=notes)
-        found.append(TierAgreement(estimates, tuple(labels)))
+        more: dict[str, Any] = {"coefficients": coefficients, "notes": notes}
+        found.append(replace(estimates, labels=tuple(labels), **more))
     return found
 
 

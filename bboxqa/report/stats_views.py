@@ -30,15 +30,12 @@ _ALL = "all of them with --format json"
 
 Label = Callable[[str, float], str]
 """Returns the word of a scale for a coefficient and its value, or ""."""
-Labels = Sequence[Sequence[LabelAgreement]]
-"""The agreement on each label, of each task."""
 
 
 def text_lines(
     tasks: Sequence[TaskEstimates],
     label: Label | None = None,
     totals: Mapping[str, Estimate] | None = None,
-    labels: Labels = (),
 ) -> Iterator[str]:
     """Yield the coefficients of each task with details, and advice on undefined ones."""
     for task in tasks[:_SHOWN]:
@@ -62,16 +59,16 @@ def text_lines(
     if len(tasks) == 1:
         yield from _details(tasks[0])
     yield from _remarks(tasks, [each[1:] for each in named])
-    if any(labels):
+    rows = [
+        (task.task or "", each.label, *_cells(each.agreement)[:2], each.both, each.either,
+         each.n_recordings)
+        for task in tasks
+        for each in task.labels
+    ]  # fmt: skip
+    if rows:
         yield ""
         yield "Agreement by label: time that both of a pair mark, divided by time that either marks"
         titles = ("tier", "label", "agreement", "95 % interval", "both", "either", "recordings")
-        rows = [
-            (task.task or "", each.label, *_cells(each.agreement)[:2], each.both, each.either,
-             each.n_recordings)
-            for task, own in zip(tasks, labels, strict=True)
-            for each in own
-        ]  # fmt: skip
         yield from _aligned(titles, rows)
 
 
@@ -167,9 +164,9 @@ def _remarks(
         yield f" Note{f' ({place})' if place else ''}: {clean(note)}"
 
 
-def as_json(tasks: Sequence[TaskEstimates], labels: Labels = ()) -> list[dict[str, Any]]:
+def as_json(tasks: Sequence[TaskEstimates]) -> list[dict[str, Any]]:
     """Return tasks as values for JSON, one object per task; None where a number is undefined."""
-    found: list[dict[str, Any]] = [
+    return [
         {
             **picked(task, *_COUNTS),
             "coefficients": {name: _estimate(each) for name, each in task.coefficients.items()},
@@ -180,16 +177,15 @@ def as_json(tasks: Sequence[TaskEstimates], labels: Labels = ()) -> list[dict[st
             },
             "values": _values(task),
             "notes": list(task.notes),
+            **({"labels": [*map(_label, task.labels)]} if task.labels else {}),
         }
         for task in tasks
     ]
-    for task, own in zip(found, labels, strict=bool(labels)):
-        task["labels"] = [
-            {"label": each.label, **_estimate(each.agreement, "agreement"),
-             **picked(each, "both", "either", "n_recordings")}
-            for each in own
-        ]  # fmt: skip
-    return found
+
+
+def _label(of: LabelAgreement) -> dict[str, Any]:
+    counts = picked(of, "both", "either", "n_recordings")
+    return {"label": of.label, **_estimate(of.agreement, "agreement"), **counts}
 
 
 def _estimate(estimate: Estimate, name: str = "value") -> dict[str, Any]:
@@ -228,13 +224,11 @@ def _csv(rows: Iterable[Iterable[object]], *, raw: bool) -> str:
     return "".join(csv_line(row, raw=raw) for row in rows)
 
 
-def as_csv(tasks: Sequence[TaskEstimates], labels: Labels = (), *, raw: bool = False) -> str:
+def as_csv(tasks: Sequence[TaskEstimates], *, raw: bool = False) -> str:
     """Return CSV with a row per task and coefficient; undefined numbers are empty cells."""
     rows: list[list[object]] = [[*_COUNTS, "coefficient", "value", "low", "high", *_OF_ESTIMATE]]
-    for place, task in enumerate(tasks):
-        of_labels = (
-            {f"label {each.label}": each.agreement for each in labels[place]} if labels else {}
-        )
+    for task in tasks:
+        of_labels = {f"label {each.label}": each.agreement for each in task.labels}
         counts = picked(task, *_COUNTS).values()
         for name, each in {**task.coefficients, **of_labels}.items():
             found = _estimate(each)
