@@ -183,12 +183,7 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     if data.weight is not None:
         parts = parts * data.weight[complete]
     group = data.group[complete]
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    clusters = clusters_of(group, np.ones(len(group), np.bool_))
-    sums = np.zeros((len(parts), data.n_groups))
-    sums[:, clusters] = np.add.reduceat(parts[:, order], starts, axis=1)
-    table = SumTable(lambda: sums)
+    sums = np.stack([sum_by(group, part, data.n_groups) for part in parts])
 
     def evaluate(column: FloatArray) -> FloatArray:
         return cronbach_of_sums(column, n_annotators)
@@ -199,6 +194,7 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
         advice = "Report percent agreement: consistency needs ratings that vary."
         return undefined(NO_SPREAD, advice=advice)
     status = _left_out(rated - len(complete), rated)
+    table, clusters = SumTable(lambda: sums), clusters_of(group, group >= 0)
     return Estimator(value, nan, nan, status, table, evaluate, clusters)
 
 

@@ -185,16 +185,8 @@ def nominal_estimator(found: Coincidences) -> Estimator:
     counted = np.ones(len(found.group), np.bool_)
     error = clustered_error(influence / (total * chance), found.group, counted, found.n_groups)
 
-    @SumTable
-    def table() -> FloatArray:
-        sums: FloatArray = table_of(
-            np.concatenate([found.value, np.full(len(found.value), n_values)]),
-            np.tile(found.group, 2),
-            np.concatenate([found.marginal, found.diagonal]),
-            (n_values + 1, found.n_groups),
-        )
-        return sums
-
+    everything = np.arange(found.n_groups), np.arange(n_values, dtype=np.int32)
+    (table,) = stacked_tables([found], *everything, 1)
     return Estimator(
         value=alpha.value,
         observed=alpha.observed,

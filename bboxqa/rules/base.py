@@ -102,6 +102,10 @@ class Rule(RuleText, frozen=True, eq=False, kw_only=True):
     anywhere if they are about the whole file: then these are hidden, unless they are more severe.
     """
 
+    def text(self) -> RuleText:
+        """Return the parts that a report shows."""
+        return RuleText(*(getattr(self, name) for name in RuleText.__struct_fields__))
+
 
 def rule(head: str, **fields: Any) -> Callable[[Check], Rule]:
     """Return a decorator that makes a rule of its check.

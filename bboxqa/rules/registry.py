@@ -1,7 +1,7 @@
 """The registry of rules, including rules of other packages, and selecting rules by code."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from itertools import chain
@@ -63,24 +63,6 @@ RULES = {
     rule.code: rule for rule in sorted(chain.from_iterable(map(_rules_of, _MODULES)), key=_order)
 }
 """The rules of bboxqa by code, ordered by `FAMILIES`, then by number."""
-
-
-class Rules(Mapping[str, Rule]):
-    """Known rules by code, for a report: they are looked up, as their checks are not pickled."""
-
-    def __init__(self, codes: Iterable[str]) -> None:
-        self._codes = dict.fromkeys(codes)
-
-    def __getitem__(self, code: str) -> Rule:
-        if code not in self._codes:
-            raise KeyError(code)
-        return known_rules()[code]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._codes)
-
-    def __len__(self) -> int:
-        return len(self._codes)
 
 
 @cache
