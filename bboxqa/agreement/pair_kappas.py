@@ -67,24 +67,24 @@ class AnswerPairs(FrozenArrays, frozen=True, eq=False):
     """(C,) int64. Sorted."""
     weight: FloatArray
     """(C,) float64. The weight of the unit."""
-    group: IntArray
-    """(U,) int32. The cluster of each unit."""
-    units_alone: bool
-    """Whether each unit has weight 1 and is a cluster of its own."""
-    n_values: int
-    n_groups: int
+    data: ReliabilityData
+
+    @property
+    def cluster(self) -> IntArray:
+        """(C,) int32. The cluster of the unit."""
+        return self.data.group[self.unit]
 
     def runs(self) -> Runs:
         """Return the clusters and pairs that occur together."""
         n_pairs = len(self.first)
-        keys, run = _runs(self.group[self.unit].astype(np.int64) * n_pairs + self.pair)
+        keys, run = _runs(self.cluster.astype(np.int64) * n_pairs + self.pair)
         cluster, pair = np.divmod(keys, n_pairs)
         return Runs(pair, run, np.ones(len(pair)), cluster, np.arange(len(pair)))
 
     def independent(self, pair: IndexArray) -> BoolArray:
         """Return (P,) bool: pairs in which each unit is its own cluster; `pair` is of `runs`."""
         n_pairs = len(self.first)
-        if self.units_alone:
+        if self.data.units_alone:
             return np.ones(n_pairs, np.bool_)
         units, _ = _runs(self.unit * n_pairs + self.pair)
         times, clusters = (np.bincount(of, minlength=n_pairs) for of in (units % n_pairs, pair))
@@ -116,7 +116,6 @@ def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPa
     # The partners of an answer are the answers of later annotators to the unit.
     begins = np.searchsorted(key, key, side="right")
     ends = np.searchsorted(unit, unit, side="right")
-    units_alone = data.units_alone
     total = np.cumsum(sum_by(annotator, ends - begins, n_annotators))
     start = 0
     while start < n_annotators:
@@ -138,10 +137,7 @@ def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPa
                 right=value[right],
                 unit=of,
                 weight=np.ones(len(of)) if data.weight is None else data.weight[of].astype(float),
-                group=data.group,
-                units_alone=units_alone,
-                n_values=data.n_values,
-                n_groups=data.n_groups,
+                data=data,
             )
         start = stop
 
@@ -268,7 +264,7 @@ def pair_kappas(
         estimator = Estimator(
             float(table.kappa[0]), float(table.observed[0]), float(table.expected[0]), OK, sums,
             lambda sums: kappa_of(*of_sums(sums)),
-            np.unique(answers.group[answers.unit]).astype(np.int64),
+            np.unique(answers.cluster).astype(np.int64),
             float(table.standard_error[0]), int(table.n_shared[0]),
         )  # fmt: skip
     return PairKappas(table, clusters, without, data.n_groups, estimator)
@@ -366,7 +362,7 @@ def _matched(
     answers: AnswerPairs, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the chance agreement of each pair, (P,), and its part for each answer, twice (C,)."""
-    n_pairs, n_values = len(answers.first), answers.n_values
+    n_pairs, n_values = len(answers.first), answers.data.n_values
     ours, theirs = (answers.pair * n_values + value for value in (answers.left, answers.right))
     if weights is None:
         keys, place = compact(np.concatenate([ours, theirs]), n_pairs * n_values)
@@ -388,7 +384,7 @@ def _matched(
 def _tables(
     answers: AnswerPairs, run: IndexArray, n_runs: int
 ) -> Iterator[tuple[int, IndexArray, FloatArray, FloatArray]]:
-    n_values, amount = answers.n_values, answers.weight
+    n_values, amount = answers.data.n_values, answers.weight
     order = np.argsort(run, kind="stable")
     step = max(1, _MOST_CELLS // max(n_values, 1))
     for start in range(0, n_runs, step):
@@ -403,16 +399,16 @@ def _tables(
 
 
 def _label_block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
-    runs, size = answers.runs(), answers.n_values
+    runs, size = answers.runs(), answers.data.n_values
     n_pairs, n_kinds = len(answers.first), len(answers.first) * size * size
     # Answers that are clusters of their own differ by their values alone, so that equal ones are
     # counted; with many values, few are equal.
-    if answers.units_alone and len(runs.pair) == len(answers.pair) > n_kinds:
+    if len(runs.pair) == len(answers.pair) > n_kinds and answers.data.units_alone:
         key = (answers.pair * size + answers.left) * size + answers.right
         keys, entry = compact(key, n_kinds)
         (pair, left), right = np.divmod(keys // size, size), keys % size
         times = np.bincount(entry).astype(np.float64)
-        runs = Runs(pair, np.arange(len(pair)), times, answers.group[answers.unit], entry)
+        runs = Runs(pair, np.arange(len(pair)), times, answers.cluster, entry)
         answers = replace(answers, pair=pair, left=left, right=right, weight=times)
     chance, met_left, met_right = _matched(answers, weights)
     amount = answers.weight / runs.times[runs.run]
@@ -440,7 +436,7 @@ def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArra
 def _within(
     answers: AnswerPairs, amount: FloatArray, runs: Runs, weights: FloatArray | None
 ) -> FloatArray:
-    n_values, run, n_runs = answers.n_values, runs.run, len(runs.pair)
+    n_values, run, n_runs = answers.data.n_values, runs.run, len(runs.pair)
     if n_runs == len(run):
         alone: FloatArray = np.zeros(n_runs)
         alone[run] = amount**2 * _agreeing(answers, weights)
@@ -459,11 +455,11 @@ def _within(
 
 
 def _single(answers: AnswerPairs, weights: FloatArray | None) -> tuple[SumTable, Shares]:
-    n_values, group = answers.n_values, answers.group[answers.unit]
+    n_values, group = answers.data.n_values, answers.cluster
     zero, amount = np.zeros(len(group), np.int64), answers.weight
     row = np.concatenate([zero, 1 + answers.left, 1 + n_values + answers.right])
     amount = np.concatenate([amount * _agreeing(answers, weights), amount, amount])
-    shape = 1 + 2 * n_values, answers.n_groups
+    shape = 1 + 2 * n_values, answers.data.n_groups
     table = SumTable(lambda: table_of(row, np.tile(group, 3), amount, shape))
 
     def shares(column: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -514,9 +510,9 @@ def choice_pairs(
         return PairBlock(runs, whole, whole[:, pair] - inside)
 
     def single(answers: AnswerPairs) -> tuple[SumTable, Shares]:
-        columns, group = terms(answers), answers.group[answers.unit]
+        columns, group = terms(answers), answers.cluster
         rows = np.repeat(np.arange(len(columns)), len(group))
-        shape = len(columns), answers.n_groups
+        shape = len(columns), data.n_groups
         return SumTable(
             lambda: table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
         ), _choice_shares
