@@ -142,9 +142,6 @@ class Coefficient(msgspec.Struct, frozen=True):
     times."""
     nameless: bool = False
     """Whether it is defined without knowing who gave which value."""
-    averages_weights: bool = False
-    """Whether weights that are not symmetric are averaged, since it counts values without their
-    annotators."""
     scale: str = ""
     """The name in `SCALES` of the words for its values; empty where there are none."""
 
@@ -168,21 +165,13 @@ COEFFICIENTS: dict[str, Coefficient] = {
     "light_kappa": Coefficient(
         partial(_cohen, by_shared=False), of_pairs=True, scale="landis_koch"
     ),
-    "conger_kappa": Coefficient(
-        lambda of: conger_kappa(of.data, of.matrix), averages_weights=True, scale="landis_koch"
-    ),
-    "fleiss_kappa": Coefficient(
-        partial(_chance, "fleiss"), nameless=True, averages_weights=True, scale="landis_koch"
-    ),
-    "scott_pi": Coefficient(_scott, averages_weights=True, scale="landis_koch"),
+    "conger_kappa": Coefficient(lambda of: conger_kappa(of.data, of.matrix), scale="landis_koch"),
+    "fleiss_kappa": Coefficient(partial(_chance, "fleiss"), nameless=True, scale="landis_koch"),
+    "scott_pi": Coefficient(_scott, scale="landis_koch"),
     "gwet_ac1": Coefficient(lambda of: chance_corrected(of.counts, "gwet"), nameless=True),
-    "gwet_ac2": Coefficient(_gwet_ac2, nameless=True, averages_weights=True),
-    "brennan_prediger": Coefficient(
-        partial(_chance, "uniform"), nameless=True, averages_weights=True
-    ),
-    "percent_agreement": Coefficient(
-        partial(_chance, "none"), nameless=True, averages_weights=True
-    ),
+    "gwet_ac2": Coefficient(_gwet_ac2, nameless=True),
+    "brennan_prediger": Coefficient(partial(_chance, "uniform"), nameless=True),
+    "percent_agreement": Coefficient(partial(_chance, "none"), nameless=True),
     "cronbach_alpha": Coefficient(lambda of: cronbach(of.data, of.ratings.numbers)),
 }
 """By name, in the order in which they are shown."""

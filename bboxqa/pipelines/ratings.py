@@ -256,12 +256,6 @@ def notes_of(
         )
     if isinstance(inputs.weights, str) and inputs.weights != "identity":
         yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
-    unordered = [name for name in estimates if coefficient_of(name).averages_weights]
-    if unordered and inputs.matrix is not None and (inputs.matrix != inputs.matrix.T).any():
-        yield (
-            f"weights are not symmetric: {', '.join(unordered)} use the mean of both directions, "
-            "since they do not depend on who gave which value"
-        )
     if inputs.repeated:
         yield (
             "an annotator answered a unit several times; if these are different questions, "
