@@ -14,7 +14,6 @@ from bboxqa.geometry.boxes import corners, from_corners
 from bboxqa.geometry.polygons import n_crossings
 from bboxqa.model.annotations import EDGES
 from bboxqa.model.findings import Edit, Severity
-from bboxqa.model.masks import compress_counts, joined, runs_of_spans, spans_of_runs, turned
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import Checked, Rows, record_edit, rule, summary
@@ -220,7 +219,6 @@ def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
 
 
 _SINGLE = "0 for masks of single objects"
-_MOST_RUNS, _RUNS_EACH = 1 << 14, 8
 
 
 def _mask(*runs: int, height: int = 80, width: int = 100) -> dict[str, Any]:
@@ -272,11 +270,11 @@ def _crowds(document: Document, _settings: ValidateSettings) -> Checked:
 
 
 @rule(
-    "R007 error, safe fix: masks are written row by row",
+    "R007 error: masks are written row by row",
     breaks="Every program reads a wrong mask, with stripes across the image.",
     explanation="""Run lengths go down the columns of the image. Here they fit the boxes only if
-        they go along the rows. The fix writes them column by column, but not in square images, nor
-        where a few runs would become millions.""",
+        they go along the rows. Write the masks again, in numpy as
+        `pycocotools.mask.encode(np.asfortranarray(mask))`.""",
     bad={"annotations": [{**_mask(1010, *[20, 80] * 29, 20, 4070), **_FIELDS}]},
     good={"annotations": [_COLUMNWISE]},
 )
@@ -284,24 +282,10 @@ def _row_major(document: Document, settings: ValidateSettings) -> Checked:
     n = len(document.annotations.rles.row)
     rows = document.once(shapes.row_major_masks, settings.bounds_px)
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        mask, runs = document.record(row)["segmentation"], shapes.runs_of(document, row)
-        height, width = mask["size"]
-        # In a square image, the box may be transposed instead. A long run becomes one per column.
-        most = _MOST_RUNS + _RUNS_EACH * len(runs)
-        if height == width or np.minimum(runs[1::2], width).sum() > most:
-            return ()
-        spans = joined(turned(spans_of_runs(runs), height, width))
-        runs = runs_of_spans(spans, height * width)
-        runs = runs if runs[-1] else runs[:-1]
-        is_text = isinstance(mask["counts"], str)
-        counts = compress_counts(runs, height, width).decode() if is_text else runs.tolist()
-        return record_edit("annotations", row, "segmentation", "counts", value=counts)
-
     expected = "run lengths column by column"
     what = f"{len(rows):,} of {count(n, 'mask')} fit their boxes if their run lengths go row by "
     what += f"row, and do not as they are; expected {expected}"
-    yield summary(what, f"{_AT}/counts", rows, expected=expected, edits=edits)
+    yield summary(what, f"{_AT}/counts", rows, expected=expected)
 
 
 RULES = (

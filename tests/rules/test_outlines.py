@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import document_of, findings, mended, only
 
-from bboxqa.model.masks import compress_counts, decode_counts, run_bounds
+from bboxqa.model.masks import compress_counts, run_bounds
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 
@@ -64,10 +64,11 @@ def test_the_area_that_rings_share_is_that_of_their_pixels(places):
     for x, y in places:
         pixels[y : y + 8, x : x + 8] += 1
     shared = findings(outline(rings), code="P010")
-    filled, cut = int((pixels > 0).sum()), int((pixels % 2).sum())
-    assert bool(shared) == (64 * len(places) - filled > 0.05 * filled + 1)
-    assert not shared or f"{filled:,} px²" in shared[0].message
-    assert not shared or shared[0].message.endswith(f" {cut:,} px²; expected rings apart")
+    filled = int((pixels > 0).sum())
+    twice = 64 * len(places) - filled
+    assert bool(shared) == (twice > 0.05 * filled + 1)
+    assert not shared or f" by {twice:,} px²;" in shared[0].message
+    assert not shared or shared[0].message.endswith(f" {filled:,} px²; expected rings apart")
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -101,7 +102,7 @@ def ellipse(height=80, width=100):
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_masks_along_the_rows_are_one_finding_and_a_fix_that_their_boxes_prove(compressed):
+def test_masks_along_the_rows_are_one_finding_that_their_boxes_prove(compressed):
     pixels = ellipse()
     columns, rows = (np.flatnonzero(pixels.any(axis=axis)).tolist() for axis in (0, 1))
     mask = row_major(pixels, compressed=compressed)
@@ -110,16 +111,6 @@ def test_masks_along_the_rows_are_one_finding_and_a_fix_that_their_boxes_prove(c
     (found,) = findings({"annotations": [drawn, drawn]}, select=("B", "P", "R"))
     assert found.code == "R007"
     assert found.message.startswith("2 of 2 masks fit their boxes if their run lengths go row by")
-    counts = found.edits[0].value
-    runs = decode_counts(counts.encode()) if compressed else counts
-    assert np.array_equal(np.repeat(np.arange(len(runs)) % 2, runs), pixels.T.ravel())
-
-
-def test_masks_of_square_images_may_have_transposed_boxes_and_are_not_changed():
-    pixels = ellipse(90, 90)
-    content = outline(row_major(pixels), area=int(pixels.sum()), bbox=[24, 21, 34, 20])
-    content["images"] = [{"width": 90, "height": 90}]
-    assert not only(content, code="R007").edits
 
 
 def test_outlines_of_equal_boxes_may_have_numbers_that_are_not_finite():
