@@ -5,7 +5,7 @@ from ast import literal_eval
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
-from math import isnan, nan
+from math import nan
 from typing import Any
 
 import msgspec
@@ -453,12 +453,6 @@ class SimilarAnnotators(msgspec.Struct, frozen=True, eq=False):
     notes: tuple[str, ...]
 
 
-NOT_AGREEMENT = (
-    "Association is not agreement: annotators who always contradict each other are associated "
-    "as strongly as annotators who always agree."
-)
-
-
 class Independence(FrozenArrays, frozen=True, eq=False):
     """A chi-square test of independence."""
 
@@ -479,22 +473,6 @@ class Independence(FrozenArrays, frozen=True, eq=False):
     """Why it is undefined, or "ok"."""
     notes: tuple[str, ...] = ()
     """Limits of the numbers."""
-
-    @property
-    def sentence(self) -> str:
-        """The result of the test in words."""
-        if isnan(self.p_value):
-            return f"The test of independence is {self.status}."
-        low, high = self.interval
-        between = "" if isnan(low) else f"; 95 % interval {low:.3f} to {high:.3f}"
-        percent = "less than 0.01 %" if self.p_value < 1e-4 else f"{100 * self.p_value:.3g} %"
-        return (
-            "If the two features were independent, a table at least as far from the expected one "
-            f"would come about in {percent} of samples. That is the risk of taking "
-            "so large a difference for an association where there is none "
-            f"(p = {self.p_value:.3g}). The association is {self.cramers_v:.3f} strong on a scale "
-            f"from 0 to 1 (Cramér's V{between}). {NOT_AGREEMENT}"
-        )
 
 
 class ColumnAssociation(msgspec.Struct, frozen=True, eq=False):

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isnan
-from textwrap import wrap
 from typing import Any
 
 from bboxqa.core.text import clean, count, first_few
@@ -24,9 +23,13 @@ _TITLES = (
 # Tasks, rows of details, and names that are shown; pairs of similar annotators.
 _SHOWN, _MOST_PAIRS = 10, 20
 # A larger table of counts does not fit on a screen.
-_MOST_COLUMNS, _WIDTH = 8, 98
+_MOST_COLUMNS = 8
 _METHODS = {"kmeans": "k-means", "hierarchical": "Ward's tree"}
 _ALL = "all of them with --format json"
+_NOT_AGREEMENT = (
+    "association is not agreement: annotators who always contradict each other are associated as "
+    "strongly as annotators who always agree"
+)
 
 Label = Callable[[str, float], str]
 """Returns the word of a scale for a coefficient and its value, or ""."""
@@ -283,7 +286,7 @@ def similar_csv(tasks: Sequence[SimilarAnnotators], *, raw: bool = False) -> str
 
 
 def association_lines(found: ColumnAssociation) -> Iterator[str]:
-    """Yield a test of independence: the table, the result in words, and its limits."""
+    """Yield a test of independence: the table, the result, and its limits."""
     (first, second), (n_rows, n_columns) = map(clean, found.columns), found.counts.shape
     n = count(int(found.counts.sum()), "row")
     yield f"{n} by {first} ({n_rows:,}) and {second} ({n_columns:,})"
@@ -293,12 +296,14 @@ def association_lines(found: ColumnAssociation) -> Iterator[str]:
     yield ""
     test = found.test
     if test.degrees_of_freedom:
+        strength = f"{decimal(test.cramers_v)} {interval_text(test.interval)}".rstrip()
         yield (
             f" Chi-square {test.statistic:.4g}, {test.degrees_of_freedom} degrees of freedom, "
-            f"p = {test.p_value:.3g}; Cramér's V {decimal(test.cramers_v)}"
+            f"p = {test.p_value:.3g}; Cramér's V {strength}"
         )
-    yield from (f" {line}" for line in wrap(test.sentence, _WIDTH))
-    yield from (f" Note: {clean(note)}" for note in found.notes)
+    else:
+        yield f" {test.status}"
+    yield from (f" Note: {clean(note)}" for note in (*found.notes, _NOT_AGREEMENT))
 
 
 def association_json(found: ColumnAssociation) -> dict[str, Any]:
