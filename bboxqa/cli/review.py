@@ -73,6 +73,7 @@ def audit(
     )
     choices, to = shared.reading_of(config, given), targets_of(given, [*paths, *model], [config])
     settings = shared.agree_settings(config, given)
+    typed = shlex.join(["bboxqa", *(each for each in sys.argv[1:] if each != "--force")])
     with tracking() as progress:
         digest = bool(to.out or to.page)
         reading = replace(AS_COMPARED, digest=digest, choices=choices, progress=progress)
@@ -82,7 +83,6 @@ def audit(
             return 0
         result, notes = audit_files(paths, predictions, settings, reading).head(top), list[str]()
         if to.page is not None:
-            typed = shlex.join(["bboxqa", *sys.argv[1:]])
             notes += write_audit_page(result, to.page, typed, progress)
     if to.out is not None:
         said = manifest(settings, result.sources, result.labels.reading)
@@ -94,10 +94,9 @@ def audit(
         notes += send(*review_of(result), settings, result.labels.reading, to.send_back, to.to)
         notes.append(how_to_accept(result.labels, (paths, ()), to.send_back, None))
     written = [each for each in (to.page and to.page.page, to.out, to.send_back) if each]
-    typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
     more = f"--send-back {new_path('review', paths)}/ --to cvat" if to.out else "--out audit/"
     more = (more if model else "--predictions RESULTS") + " --force" * bool(to.out)
-    next_step = "" if to.send_back else f"bboxqa {typed} {more}"
+    next_step = "" if to.send_back else f"{typed} {more}"
     show(AUDIT_VIEWS, result, output_format, written, next_step=next_step)
     show_notes(notes)
     return 0

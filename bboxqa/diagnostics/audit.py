@@ -277,7 +277,7 @@ def labelled_share(
     array([0. , 0.5])
     """
     fold, share = image % _FOLDS, np.full(len(score), np.nan)
-    if min(labelled.sum(), (~labelled).sum()) < _FEW:
+    if min(labelled.sum(), (~labelled).sum()) < _FEW or not np.ptp(fold):
         return share
     clipped = score.clip(1e-3, 1 - 1e-3)
     features = np.stack([np.log(clipped / (1 - clipped)), np.log(height.clip(1))], axis=1)
@@ -286,8 +286,6 @@ def labelled_share(
     n = int(category.max()) + 1
     for each in range(_FOLDS):
         rest, own = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
-        if not len(rest):
-            continue
         rest = rest[:: -(-len(rest) // _MOST_LEARNT)]
         known, has_label, group = features[rest], labelled[rest], category[rest]
         # Both by Newton's method.
