@@ -31,7 +31,7 @@ BOX = (10.0, 10.0, 20.0, 20.0)
 FIELDS = ("alpha", "status", "interval", "observed", "expected", "mean_image_alpha",
           "meaningful_image_alpha",
           "mean_image_interval", "mean_drawn_image_alpha", "share_of_images_at_1", "existence",
-          "class_agreement", "place", "n_units", "n_complete_units", "greedy_alpha")  # fmt: skip
+          "class_agreement", "place", "n_units", "n_complete_units")  # fmt: skip
 TABLES = ("images", "categories", "pairs")
 
 
@@ -266,7 +266,6 @@ def test_an_interval_contains_its_alpha(n_categories):
     assert low <= part.mean_image_alpha <= high
     for row in part.categories.records():
         assert row["low"] is None or row["low"] <= row["alpha"] <= row["high"]
-    assert (part.interval_shift > 0) == (n_categories > 3)
 
 
 def test_one_category_of_which_some_objects_are_missed_is_not_agreement():

@@ -51,21 +51,18 @@ def cases(draw):
     )
     drawn = np.bincount(data.annotations.image, minlength=n_images)
     empty = np.flatnonzero((drawn == 0) & (data.assigned.sum(1) > 1)).astype(np.int32)
-    return ImagePart(data, empty), settings, draw(st.booleans())
+    return ImagePart(data, empty), settings
 
 
 @given(cases(), st.sampled_from([1, 2, 10**9]), st.sampled_from([2, 1 << 20]))
 def test_parts_in_turn_are_the_whole(case, size, crowded):
-    images, settings, greedy = case
+    images, settings = case
     said = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_PART", size)
         patch.setattr(counting, "_CROWDED", crowded)
-        found = count_agreement(
-            images, settings, greedy=greedy, progress=lambda *each: said.append(each)
-        )
-    whole = count_agreement(images, settings, greedy=greedy)
-    assert all((each.greedy is not None) == greedy for each in whole.thresholds)
+        found = count_agreement(images, settings, progress=lambda *each: said.append(each))
+    whole = count_agreement(images, settings)
     same(found, whole)
     comparing = [each for each in said if each[0] == "comparing"]
     n = len(images.data.annotations)
