@@ -22,6 +22,7 @@ from bboxqa.formats.coco.reader import COCO, is_surely_coco
 from bboxqa.formats.heads import CLASS_NAMES, TABLES, as_utf8, begins, is_without_coco
 from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only, is_label_name
 from bboxqa.formats.member import ARCHIVES, is_picture
+from bboxqa.formats.records import EVERYTHING, ReadSettings
 from bboxqa.formats.registry import format_of, formats_of, sources_below, suffixes
 from bboxqa.formats.source import SourcePath
 from bboxqa.model.annotations import NO_CHOICES, Choices
@@ -72,20 +73,17 @@ class Sources(msgspec.Struct):
     """Whether the user gave several paths, so that each is by one person."""
 
 
-def sources_of(
-    source: Files,
-    pattern: str | None = None,
-    *,
-    within: Path | None = None,
-    are_people: bool | None = True,
-    choices: Choices = NO_CHOICES,
-) -> Sources:
-    """Return the sources in paths; `within` is the one folder whose sources were given.
+def sources_of(source: Files, reading: ReadSettings = EVERYTHING) -> Sources:
+    """Return the sources in paths.
 
     Each path is by one person. Of one folder or archive, a folder that holds all annotations is
-    entered; then each folder or file inside is by one person. Folders of labels are if
-    `are_people`; where it is None, only if two share a name.
+    entered; then each folder or file inside is by one person. Folders of labels are where people
+    are needed; where all files may be people, only if two share a name.
     """
+    within, choices = reading.within, reading.choices
+    are_people = reading.min_annotators > 1 or reading.attribution == "files"
+    may_be_people = are_people or reading.by_files in ("all", "any")
+    may_be_clips = not are_people and reading.by_files == "all" and within is None
     is_named = isinstance(source, Mapping)
     by_name = source if isinstance(source, Mapping) else {"": source}
     found, given, people = Sources(is_named=is_named), list[tuple[str, SourcePath]](), list[Path]()
@@ -95,17 +93,17 @@ def sources_of(
             raise DatasetError([f"no file given for annotator {name!r}"])
     if within is None:
         found.is_typed = not is_named and len(given) > 1
-        sources = [listed(e, None if is_named else pattern, choices=choices) for _, e in given]
+        pattern = None if is_named else reading.filter
+        sources = [listed(each, pattern, choices=choices) for _, each in given]
     else:
-        inside = [part for _, each in given for part in sources_in(each, pattern, choices)]
+        inside = [part for _, each in given for part in sources_in(each, reading.filter, choices)]
         given, sources = [("", SourcePath.at(within))], [(inside, [])]
     for (name, path), (files, notes) in zip(given, sources, strict=True):
         found.notes += notes
         refuse_formats(path, files, choices)
         of_people = [(each, path if found.is_typed else each) for each in files]
         may_be_several = len(files) > 1 or any(each.is_folder for each in files)
-        if may_be_several and are_people is not False and not (is_named or found.is_typed):
-            may_be_clips = are_people is None and within is None
+        if may_be_several and may_be_people and not (is_named or found.is_typed):
             of_people = _people_in(path, files, choices, may_be_clips=may_be_clips)
         found.files += [each for each, _ in of_people]
         found.names += [name] * len(of_people)

@@ -43,15 +43,7 @@ def read_dataset(source: Files, reading: ReadSettings = EVERYTHING) -> Dataset:
 
     Raises DatasetError with every problem that would falsify a result.
     """
-    are_files = reading.min_annotators > 1 or reading.attribution == "files"
-    may_be_people = None if reading.by_files == "all" else reading.by_files == "any"
-    sources = sources_of(
-        source,
-        reading.filter,
-        within=reading.within,
-        are_people=are_files or may_be_people,
-        choices=reading.choices,
-    )
+    sources = sources_of(source, reading)
     key, hide = reading.pseudonyms, None
     if key is not None:
         sources.notes = without_files(sources.notes)
