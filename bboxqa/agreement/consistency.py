@@ -2,21 +2,22 @@
 
 from collections.abc import Mapping
 from math import inf, isnan, nan
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import OK, Estimator, SumTable, clusters_of, undefined
 from bboxqa.agreement.intervals import pseudo_value_estimator
-from bboxqa.core.arrays import FloatArray, sum_by
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.arrays import BoolArray, FloatArray, sum_by
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.model.ratings import Estimate, Ratings
 from bboxqa.model.units import Cell, ReliabilityData
 
 TOO_FEW = "undefined: it needs two annotators, and two units that were rated by all of them"
 NO_SPREAD = "undefined: all units have the same total of ratings"
+CONTRADICTION = "undefined: covariances that come from different units contradict each other"
 CRONBACH_WARNING = (
     "Cronbach's alpha says nothing about agreement: with many items, such as the points of a "
     "recording, it can exceed 0.9 even for opposite annotations"
@@ -113,7 +114,9 @@ def _feldt_interval(alpha: float, n_units: int, n_items: int) -> tuple[float, fl
     return 1 - (1 - alpha) * high, 1 - (1 - alpha) * low
 
 
-def cronbach_alpha(scores: NDArray[Any]) -> Estimate:
+def cronbach_alpha(
+    scores: NDArray[Any], missing: Literal["listwise", "pairwise"] = "listwise"
+) -> Estimate:
     """Return Cronbach's alpha, which is not a measure of agreement: see `CRONBACH_WARNING`.
 
     α = J / (J − 1) · (1 − Σ s_j² / s_T²), with s_j² the variance of an annotator's scores and s_T²
@@ -123,8 +126,10 @@ def cronbach_alpha(scores: NDArray[Any]) -> Estimate:
     Parameters
     ----------
     scores : (N, J) float64
-        N units (subjects), J annotators (items); units with a NaN are left out, and the status says
-        so.
+        N units (subjects), J annotators (items); NaN where a score is missing.
+    missing : {"listwise", "pairwise"}
+        Leave out units that some annotator did not rate; or take the covariance of two annotators
+        from the units that both rated, s_T² being the sum of all covariances.
 
     Returns
     -------
@@ -133,6 +138,8 @@ def cronbach_alpha(scores: NDArray[Any]) -> Estimate:
 
     Raises
     ------
+    ConfigError
+        If `missing` has another name.
     DatasetError
         If the scores are not a table of finite numbers.
 
@@ -150,7 +157,14 @@ def cronbach_alpha(scores: NDArray[Any]) -> Estimate:
     >>> round(found.value, 4), found.status
     (0.8571, 'ok')
     """
-    table, status = complete_units(scores)
+    if missing not in ("listwise", "pairwise"):
+        raise ConfigError(f"missing is {missing!r}; expected 'listwise' or 'pairwise'")
+    table = _table(scores)
+    if missing == "pairwise":
+        table = table[~np.isnan(table).all(1)]
+        if np.isnan(table).any():
+            return _pairwise_alpha(table)
+    table, status = complete_units(table)
     n_units, n_items = table.shape
     if min(n_units, n_items) < 2:
         return Estimate(nan, status=TOO_FEW)
@@ -158,6 +172,30 @@ def cronbach_alpha(scores: NDArray[Any]) -> Estimate:
     if np.isnan(value):
         return Estimate(nan, status=NO_SPREAD)
     return Estimate(value, _feldt_interval(value, n_units, n_items), status=status)
+
+
+def _pairwise_alpha(table: FloatArray) -> Estimate:
+    n_units, n_items = table.shape
+    if min(n_units, n_items) < 2 or np.isnan(table).all(0).any():
+        return Estimate(nan, status=TOO_FEW)
+    there: BoolArray = ~np.isnan(table)
+    shifted = np.where(there, table - np.nanmean(table, axis=0), 0)
+    shared = there.T.astype(np.float64) @ there
+    sums = shifted.T @ there
+    # Each covariance is that of the rows that both columns have.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        products = shifted.T @ shifted - sums * sums.T / shared
+        covariances = np.where(shared > 1, products / (shared - 1), np.nan)
+    if np.isnan(covariances).any():
+        return Estimate(nan, status=TOO_FEW)
+    of_items, of_totals = float(np.trace(covariances)), float(covariances.sum())
+    if abs(of_totals) <= _ROUNDING * n_items * of_items:
+        return Estimate(nan, status=NO_SPREAD)
+    value = n_items / (n_items - 1) * (1 - of_items / of_totals)
+    # Proper covariances sum to at least 0, and to at most J times their diagonal.
+    if of_totals < 0 or value > 1 + _ROUNDING:
+        return Estimate(nan, status=CONTRADICTION)
+    return Estimate(value, _feldt_interval(value, n_units, n_items))
 
 
 NOT_NUMBERS = "undefined: some values are not numbers"

@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bboxqa.agreement.consistency import (
+    CONTRADICTION,
     FORMS,
     NO_SPREAD,
     TOO_FEW,
@@ -17,7 +18,7 @@ from bboxqa.agreement.consistency import (
     intraclass_correlations,
 )
 from bboxqa.agreement.estimators import OK
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import ConfigError, DatasetError
 
 BINARY = np.array(
     [[1, 0, 1], [1, 1, 0], [1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 0],
@@ -67,15 +68,16 @@ def varied(table):
 
 
 @pytest.mark.parametrize(
-    ("table", "value", "interval"),
+    ("table", "missing", "value", "interval"),
     [
-        (BINARY, 0.735, (0.299, 0.917)),
-        (JUDGES, 0.9093155423770694, (0.676, 0.986)),
-        (QUESTIONS, 0.8016949152542373, (0.533, 0.947)),
+        (BINARY, "listwise", 0.735, (0.299, 0.917)),
+        (JUDGES, "listwise", 0.9093155423770694, (0.676, 0.986)),
+        (QUESTIONS, "pairwise", 0.732660835214447, (0.435, 0.909)),
+        (QUESTIONS, "listwise", 0.8016949152542373, (0.533, 0.947)),
     ],
 )
-def test_published_values(table, value, interval):
-    found = cronbach_alpha(table)
+def test_published_values(table, missing, value, interval):
+    found = cronbach_alpha(table, missing)
     assert found.value == pytest.approx(value, abs=1e-9)
     assert found.interval == pytest.approx(interval, abs=5e-4)
 
@@ -92,7 +94,29 @@ def test_value_by_definition(table):
 
 
 @given(scores(holes=True))
-def test_it_is_that_of_the_complete_units(table):
+def test_pairwise_by_definition(table):
+    n_items = table.shape[1]
+    covariance = np.full((n_items, n_items), nan)
+    for a in range(n_items):
+        for b in range(n_items):
+            both = ~np.isnan(table[:, a]) & ~np.isnan(table[:, b])
+            if both.sum() > 1:
+                covariance[a, b] = np.cov(table[both, a], table[both, b])[0, 1]
+    found = cronbach_alpha(table, "pairwise")
+    if np.isnan(covariance).any():
+        assert found.status == TOO_FEW
+    elif abs(covariance.sum()) < 1e-9:
+        assert found.status in (NO_SPREAD, CONTRADICTION)
+    else:
+        value = n_items / (n_items - 1) * (1 - np.trace(covariance) / covariance.sum())
+        if covariance.sum() < 0 or value > 1 + 1e-9:
+            assert found.status == CONTRADICTION
+        else:
+            assert found.value == pytest.approx(value)
+
+
+@given(scores(holes=True))
+def test_listwise_is_that_of_the_complete_units(table):
     whole = table[~np.isnan(table).any(1)]
     found, expected = cronbach_alpha(table), cronbach_alpha(whole)
     assert found.value == pytest.approx(expected.value, nan_ok=True)
@@ -124,9 +148,24 @@ def test_sums_of_nothing():
     assert isnan(cronbach_of_sums(cronbach_sums(JUDGES[:, :1]).sum(1, keepdims=True), 1)[0])
 
 
+def test_pairs_of_equal_scores_are_undefined():
+    assert cronbach_alpha(np.array([[1, 2], [1, nan], [1, 2]]), "pairwise").status == NO_SPREAD
+
+
+def test_pairs_that_contradict_each_other():
+    """Each pair is opposite, which three annotators can only be on different units."""
+    table = np.full((6, 3), nan)
+    for row, pair in enumerate([(0, 1), (0, 2), (1, 2)]):
+        table[2 * row, pair], table[2 * row + 1, pair] = (0, 9), (9, 0)
+    found = cronbach_alpha(table, "pairwise")
+    assert isnan(found.value)
+    assert found.status == CONTRADICTION
+
+
 @pytest.mark.parametrize(
     ("measure", "said"),
     [
+        (lambda: cronbach_alpha(JUDGES, "drop"), "missing is 'drop'; expected 'listwise' or"),
         (lambda: cronbach_alpha(np.zeros(3)), "scores have 1 dimension; expected one row per unit"),
         (
             lambda: intraclass_correlations(np.array([[-np.inf, 1], [2, 3]])),
@@ -135,7 +174,7 @@ def test_sums_of_nothing():
     ],
 )
 def test_scores_that_are_refused(measure, said):
-    with pytest.raises(DatasetError, match=said):
+    with pytest.raises((ConfigError, DatasetError), match=said):
         measure()
 
 
