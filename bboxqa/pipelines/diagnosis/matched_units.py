@@ -8,12 +8,10 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.offsets import confirmed_medians, edge_differences
 from bboxqa.diagnostics.parts import drawn_objects, parts, with_second_boxes_apart
 from bboxqa.diagnostics.rates import check_rematching
-from bboxqa.geometry.boxes import rotated_iou
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
 from bboxqa.matching.linkage import loose_objects
 from bboxqa.matching.matchers import match
-from bboxqa.model.rotated_boxes import smallest_angle
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 from bboxqa.pipelines.counting import ImagePart, reliability_of
@@ -60,25 +58,9 @@ def _with_misread_joined(matched: MatchedUnits) -> MatchedUnits:
     bbox = matched.data.annotations.bbox[rows]
     if boxes is not None:
         # Squares around boxes with a common centre are the same for any angle.
-        boxes = boxes[rows]
-        sides = np.repeat(boxes[:, 2:4].max(1, initial=0)[:, None], 2, axis=1)
-        bbox = np.hstack([boxes[:, :2] - sides / 2, sides])
-    pairs = _pairs(matched, rows, bbox, _SAME_BOX)
-    if boxes is not None:
-        # The IoU after one box is turned so that the long sides are parallel.
-        is_high = boxes[:, 2] < boxes[:, 3]
-        boxes = boxes.copy()
-        boxes[is_high, 2:4] = boxes[is_high][:, [3, 2]]
-        boxes[is_high, 4] += 90
-        left, right = boxes[pairs.left], boxes[pairs.right]
-        as_left, as_right = (
-            rotated_iou(
-                *(smallest_angle(np.column_stack([each[:, :4], angle])) for each in (left, right))
-            )
-            for angle in (left[:, 4], right[:, 4])
-        )
-        pairs = pairs.take(np.minimum(as_left, as_right) >= _SAME_BOX)
-    return _with_pairs_joined(matched, rows, pairs)
+        sides = np.repeat(boxes[rows, 2:4].max(1, initial=0)[:, None], 2, axis=1)
+        bbox = np.hstack([boxes[rows, :2] - sides / 2, sides])
+    return _with_pairs_joined(matched, rows, _pairs(matched, rows, bbox, _SAME_BOX))
 
 
 def _pairs(
