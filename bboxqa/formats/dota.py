@@ -17,7 +17,7 @@ from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.shapes import LARGEST, mapping
-from bboxqa.formats.writing.content import Content, Options, Writer, Written
+from bboxqa.formats.writing.content import Content, Writer, Written
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.outlines import bbox_corners, corners_of
 
@@ -89,7 +89,7 @@ def _mark(value: object) -> int | None:
     return int(text) if text.isdecimal() and len(text) == 1 else None
 
 
-def _files(content: Content, _options: Options) -> Iterator[Written]:
+def _files(content: Content) -> Iterator[Written]:
     for _, _, drawn, path in content.files(DOTA.folder, ".txt"):
         text = ""
         for each in drawn:

@@ -21,7 +21,7 @@ from bboxqa.formats.translation.collector import UNLABELLED, Collector
 from bboxqa.formats.translation.masks import picture_mask, png_of
 from bboxqa.formats.translation.reading import json_of
 from bboxqa.formats.translation.shapes import ValueProblemError, plain_text, points_of, size_of
-from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name, is_point
+from bboxqa.formats.writing.content import Content, Writer, Written, image_name, is_point
 from bboxqa.formats.writing.outlines import corners_of, rings_of
 
 _LINES = {"line": "line", "linestrip": "polyline", "polyline": "polyline", "points": "point"}
@@ -172,7 +172,7 @@ _LINE_TYPES = {"polyline": "linestrip", "line": "line"}
 _VERSION = "5.4.1"
 
 
-def _files(content: Content, _options: Options) -> Iterator[Written]:
+def _files(content: Content) -> Iterator[Written]:
     # A folder with subfolders would be read as several annotators.
     is_nested = any("/" in image_name(each) for each in content.images)
     encode = msgspec.json.Encoder().encode

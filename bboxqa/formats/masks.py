@@ -27,7 +27,6 @@ from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblem
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
-    Options,
     Writer,
     Written,
     as_mask,
@@ -393,7 +392,7 @@ class _MaskRecords:
 _TITLE = "masks"
 
 
-def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+def _losses(content: Content) -> Iterator[Loss]:
     outlined = [each for each in content.annotations if isinstance(each.get("segmentation"), list)]
     yield from losses_of(outlined, "outline of points", f"{_TITLE} hold whole pixels", "changed")
     boxes = [each for each in content.annotations if not each.get("segmentation")]
@@ -437,7 +436,7 @@ def _painted(
     return values, {number: area for area, number, *_ in found}
 
 
-def _files(content: Content, _options: Options) -> Iterator[Written]:
+def _files(content: Content) -> Iterator[Written]:
     paths = safe_paths(image_name(each) for each in content.images)
     people = people_paths(content.annotators)
     value_of = {each["id"]: value for value, each in enumerate(content.categories, 1)}

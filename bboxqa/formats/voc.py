@@ -24,7 +24,7 @@ from bboxqa.formats.translation.shapes import (
     numbers_of,
     turned_box,
 )
-from bboxqa.formats.writing.content import Content, Options, Writer, Written, image_name
+from bboxqa.formats.writing.content import Content, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.xml_elements import (
     Element,
@@ -188,7 +188,7 @@ def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
     return np.where(np.abs(corners - whole) < 10.0**-_DECIMALS, whole, corners)
 
 
-def _files(content: Content, _options: Options) -> Iterator[Written]:
+def _files(content: Content) -> Iterator[Written]:
     # The coordinate of the first pixel is the same for all annotators.
     drawn_all = content.annotations
     upright = [each for each in drawn_all if content.rotated(each, any_rectangle=True) is None]

@@ -33,7 +33,6 @@ from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, ValuePr
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
-    Options,
     Writer,
     Written,
     completed,
@@ -429,7 +428,7 @@ Points = Callable[[Content, Record], FloatArray]
 """Returns the (K, 2) pixel coordinates of an annotation, to be written relative to the image."""
 
 
-def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
+def _pose_losses(content: Content) -> Iterator[Loss]:
     most = _n_joints(content)
     fewer = [key for key, joints in content.joint_names.items() if 0 < len(joints) < most]
     if fewer:
@@ -438,11 +437,9 @@ def _pose_losses(content: Content, _options: Options) -> Iterator[Loss]:
         yield Loss(len(fewer), "category with fewer key points", why, example)
 
 
-def _files(
-    points: Points, has_joints: bool, content: Content, options: Options
-) -> Iterator[Written]:
+def _files(points: Points, has_joints: bool, content: Content) -> Iterator[Written]:
     n_joints = _n_joints(content) if has_joints else 0
-    parts = sorted({*options.parts.values()})
+    parts = sorted({*content.parts.values()})
     settings = _settings(content, n_joints, parts).encode()
     people = people_paths(content.annotators)
     classes = {each["id"]: place for place, each in enumerate(content.categories)}
@@ -466,7 +463,7 @@ def _files(
         yield Written(path, "".join(lines).encode())
         inner = "/".join(path[len(people[name]) + 1 :]).removesuffix(".txt")
         ending = image_name(image)[len(without_ending(image_name(image))) :]
-        listed[name, options.parts.get(image["id"], _TRAIN)].append(f"./images/{inner}{ending}\n")
+        listed[name, content.parts.get(image["id"], _TRAIN)].append(f"./images/{inner}{ending}\n")
     for (name, part), own in listed.items():
         yield Written((*people[name], f"{part}.txt"), "".join(own).encode())
     for name in names:
@@ -534,7 +531,7 @@ YOLO, YOLO_SEGMENT, YOLO_OBB, YOLO_POSE = (
         (".txt", ".yaml"),
         partial(_files, points, task == "pose"),
         frozenset({"unused categories", *holds}),
-        losses=_pose_losses if task == "pose" else lambda *_: iter(()),
+        losses=_pose_losses if task == "pose" else lambda _: iter(()),
         folder="labels",
         needs_sizes="drawn images",
         lists_parts=True,

@@ -25,7 +25,6 @@ from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
-    Options,
     Parts,
     Writer,
     Written,
@@ -185,7 +184,6 @@ def convert_with(
         target.parts.check(to_format)
         if not to_format.lists_parts:
             to_format = replace(to_format, layout="folder", is_known_by_suffix=False)
-    options = Options(as_predictions=target.as_predictions)
     if target.as_predictions and target.to != "label-studio":
         raise ConfigError("predictions are for Label Studio; expected to='label-studio'")
     refuse_inputs(path, source)
@@ -193,6 +191,7 @@ def convert_with(
     if pseudonyms is not None:
         check_key(pseudonyms, [path])
     content, notes = gather(source, settings, choices, progress, pseudonyms)
+    content = replace(content, as_predictions=target.as_predictions)
     if "keypoints" not in to_format.holds:
         # Annotations with key points but no box are only counted.
         apart = [each for each in content.annotations if "shape" in each]
@@ -205,17 +204,17 @@ def convert_with(
         of_images = target.parts.of_images(content)
         notes = (*notes, target.parts.note(of_images))
         if to_format.lists_parts:
-            options = replace(options, parts=of_images)
+            content = replace(content, parts=of_images)
         else:
             to_format = in_parts(to_format, of_images)
     elif to_format.lists_parts:
         notes = (*notes, _SAME_PARTS)
-    losses = tuple(losses_in(content, to_format, options))
+    losses = tuple(losses_in(content, to_format))
     # The measured files still have what a review queue loses.
     given = [*map(Path, paths_of(source))]
     are_refused = not target.lossy and not (given and all(map(is_review_queue, given)))
     _refuse(content, to_format, losses if are_refused else ())
-    n_files = _write(path, to_format, to_format.files(content, options))
+    n_files = _write(path, to_format, to_format.files(content))
     held = content.held(to_format.holds)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
     notes = (*notes, *changes, *notes_on(content, to_format))

@@ -45,7 +45,7 @@ from bboxqa.formats.translation.shapes import (
     mapping,
     plain_text,
 )
-from bboxqa.formats.writing.content import Content, Loss, Options, Writer, Written, image_name
+from bboxqa.formats.writing.content import Content, Loss, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES, losses_of
 
 # Data frames write whole numbers as fractions where some are missing.
@@ -299,7 +299,7 @@ _TAKEN = {*COLUMNS, _ROTATION}
 _OWN = {"id", "image_id", "category_id", "bbox", "annotator", "area", "iscrowd", "segmentation"}
 
 
-def _losses(content: Content, _options: Options) -> Iterator[Loss]:
+def _losses(content: Content) -> Iterator[Loss]:
     boxes = np.array([each["bbox"] for each in content.annotations], np.float64).reshape(-1, 4)
     unit, is_share = unit_of(boxes)
     if unit != "pixels":
@@ -365,7 +365,7 @@ def _table(content: Content) -> tuple[list[str], list[list[Any]]]:
     return names, rows
 
 
-def _csv(content: Content, _options: Options) -> Iterator[Written]:
+def _csv(content: Content) -> Iterator[Written]:
     names, rows = _table(content)
     text = io.StringIO(newline="")
     plain = csv.writer(text, lineterminator="\n")
@@ -378,7 +378,7 @@ def _csv(content: Content, _options: Options) -> Iterator[Written]:
     yield Written((), text.getvalue().encode("utf-8", "surrogatepass"))
 
 
-def _parquet(content: Content, _options: Options) -> Iterator[Written]:
+def _parquet(content: Content) -> Iterator[Written]:
     try:
         import pyarrow as pa
         from pyarrow import parquet

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from bboxqa.core.json_values import json_bytes
-from bboxqa.formats.writing.content import Content, Options, Writer, Written
+from bboxqa.formats.writing.content import Content, Writer, Written
 from bboxqa.formats.writing.outlines import area_of
 
 
-def _files(content: Content, _options: Options) -> Iterator[Written]:
+def _files(content: Content) -> Iterator[Written]:
     annotations = []
     for each in content.annotations:
         whole = {"iscrowd": 0, "area": area_of(each), **each}

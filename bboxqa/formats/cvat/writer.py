@@ -7,7 +7,7 @@ from typing import Any
 
 from bboxqa.formats.cvat.reader import OF_LABEL, OF_SHAPES
 from bboxqa.formats.translation.shapes import items, mapping
-from bboxqa.formats.writing.content import Content, Options, Writer, Written, has_joints, image_name
+from bboxqa.formats.writing.content import Content, Writer, Written, has_joints, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.writing.names import people_paths
 from bboxqa.formats.writing.outlines import Record, rings_of
@@ -28,7 +28,7 @@ _OWN = {
 _ATTRIBUTE = {"mutable": "False", "input_type": "text", "default_value": "", "values": ""}
 
 
-def _files(content: Content, _options: Options) -> Iterator[Written]:
+def _files(content: Content) -> Iterator[Written]:
     labels = block(3, "labels", _labels(content))
     works: dict[str, list[tuple[int, list[Record]]]]
     works = {name: [] for name in content.annotators or [""]}

@@ -19,7 +19,6 @@ from bboxqa.formats.translation.shapes import MaskProblemError, ValueProblemErro
 from bboxqa.formats.writing.content import (
     Content,
     Loss,
-    Options,
     Writer,
     Written,
     image_name,
@@ -388,7 +387,7 @@ _ESCAPED = re.compile(r"[^\w/.~+,@()-]")
 _DOT = 0.5
 
 
-def _files(content: Content, options: Options) -> Iterator[Written]:
+def _files(content: Content) -> Iterator[Written]:
     tasks = []
     for place, image in enumerate(content.images):
         data: Record = {"image": _address(image_name(image))}
@@ -396,13 +395,13 @@ def _files(content: Content, options: Options) -> Iterator[Written]:
         if isinstance(image.get("gain"), int | float):
             # The gain in agreement by reviewing the image, from review.json.
             data["gain"] = image["gain"]
-        if options.as_predictions and "gain" in data:
+        if content.as_predictions and "gain" in data:
             data |= REVIEW
         task: Record = {"id": image["id"], "data": data, "annotations": []}
-        listed = task.setdefault("predictions" if options.as_predictions else "annotations", [])
+        listed = task.setdefault("predictions" if content.as_predictions else "annotations", [])
         for name, drawn in content.works(place):
             work: Record = {"was_cancelled": False, "ground_truth": name == GROUND_TRUTH}
-            if options.as_predictions:
+            if content.as_predictions:
                 scores = [e["score"] for e in drawn if isinstance(e.get("score"), int | float)]
                 scores = scores or [data[key] for key in ("gain",) if key in data]
                 work = {"model_version": name or "predictions"}
@@ -485,13 +484,13 @@ def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, Re
     return "rectangle", {**box, "rotation": degrees}
 
 
-def _losses(content: Content, options: Options) -> Iterator[Loss]:
+def _losses(content: Content) -> Iterator[Loss]:
     lost = []
     for drawn in (drawn for of in content.by_image.values() for drawn in of.values()):
-        kept = {} if options.as_predictions else drawn[0]
+        kept = {} if content.as_predictions else drawn[0]
         lost += [e for e in drawn if any(e.get(key) != kept.get(key) for key in _TIMES)]
     why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
-    why = f"{_TITLE} has no times of predictions" if options.as_predictions else why
+    why = f"{_TITLE} has no times of predictions" if content.as_predictions else why
     yield from losses_of(lost, "differing time", why)
     names = [image_name(each) for each in content.images]
     read = image_names(map(_address, names))
@@ -502,7 +501,7 @@ def _losses(content: Content, options: Options) -> Iterator[Loss]:
         yield Loss(len(ids), "id of an image", why, ids[0], "changed")
 
     def read_person(name: str) -> str:
-        if options.as_predictions:
+        if content.as_predictions:
             return f"model {name}" if name.isdecimal() else name.strip()
         return name if name == GROUND_TRUTH else person(_written_person(name))
 

@@ -86,6 +86,10 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     """By id, the names of categories with control characters, which are escaped in `name`."""
     masks: RowMasks = msgspec.field(default_factory=RowMasks)
     """Converts masks, within a limit for all of them."""
+    as_predictions: bool = False
+    """Whether to write predictions instead of annotations for Label Studio."""
+    parts: Mapping[int, str] = msgspec.field(default_factory=dict)
+    """The part of each image, by its id, for a format that lists the images of parts."""
 
     @cached_property
     def annotators(self) -> list[str]:
@@ -297,15 +301,6 @@ class Loss(msgspec.Struct, frozen=True):
         return f"{count(self.n, self.noun, self.what)}{shown}: {self.why}"
 
 
-class Options(msgspec.Struct, frozen=True):
-    """Options besides the format."""
-
-    as_predictions: bool = False
-    """Whether to write predictions instead of annotations for Label Studio."""
-    parts: Mapping[int, str] = msgspec.field(default_factory=dict)
-    """The part of each image, by its id, for a format that lists the images of parts."""
-
-
 class Written(msgspec.Struct, frozen=True):
     """A file to write."""
 
@@ -324,7 +319,7 @@ class Writer(msgspec.Struct, frozen=True):
     ends in the first of `suffixes`."""
     suffixes: tuple[str, ...]
     """The suffixes of the written files."""
-    files: Callable[[Content, Options], Iterator[Written]]
+    files: Callable[[Content], Iterator[Written]]
     """Yields the files of a content, without the losses, if the sizes that are needed are known."""
     holds: frozenset[str] = frozenset()
     """What is written besides boxes, categories and annotators. Losses are what it does not name:
@@ -344,7 +339,7 @@ class Writer(msgspec.Struct, frozen=True):
     """Whether the value of a key, such as "attributes.occluded", is read back as it is."""
     reads: Mapping[NameKind, Callable[[str], str]] = msgspec.field(default_factory=dict)
     """Return names, by what they name, as they are read back."""
-    losses: Callable[[Content, Options], Iterator[Loss]] = lambda *_: iter(())
+    losses: Callable[[Content], Iterator[Loss]] = lambda _: iter(())
     """Yields further data that the format cannot hold."""
     folder: str = ""
     """The folder with the files of an annotator, for formats with a file for each image."""
@@ -519,7 +514,7 @@ class Parts(msgspec.Struct, frozen=True):
 def in_parts(to_format: Writer, of_images: dict[int, str]) -> Writer:
     """Return a writer of a folder with a file or folder for each part."""
 
-    def parted(content: Content, options: Options) -> Iterator[Written]:
+    def parted(content: Content) -> Iterator[Written]:
         for part in dict.fromkeys(of_images.values()):
             ids = {each for each, own in of_images.items() if own == part}
             places = [place for place, each in enumerate(content.images) if each["id"] in ids]
@@ -530,7 +525,7 @@ def in_parts(to_format: Writer, of_images: dict[int, str]) -> Writer:
                 annotations=[each for each in content.annotations if each["image_id"] in ids],
                 apart=[each for each in content.apart if each.get("image_id") in ids],
             )
-            for each in to_format.files(taken, options):
+            for each in to_format.files(taken):
                 parts = (part, *each.parts) if each.parts else (f"{part}{to_format.suffixes[0]}",)
                 yield Written(parts, each.data)
 

@@ -16,7 +16,6 @@ from bboxqa.formats.writing.content import (
     Content,
     Loss,
     NameKind,
-    Options,
     Writer,
     has_joints,
     image_name,
@@ -55,7 +54,7 @@ _EMPTY: tuple[object, ...] = (None, "", [], {}, 0)
 _How = Literal["left out", "changed", "ambiguous"]
 
 
-def losses(content: Content, to_format: Writer, options: Options) -> Iterator[Loss]:
+def losses(content: Content, to_format: Writer) -> Iterator[Loss]:
     """Yield the data of annotators that a format cannot hold."""
     if content.repeats:
         noun = "annotation of an image that a person repeated"
@@ -87,7 +86,7 @@ def losses(content: Content, to_format: Writer, options: Options) -> Iterator[Lo
         yield from name_losses("image", places, lambda name: read_name(name, read_from[name]))
     for kind, read in to_format.reads.items():
         yield from name_losses(kind, names[kind], read)
-    yield from to_format.losses(content, options)
+    yield from to_format.losses(content)
 
 
 def losses_of(
