@@ -10,7 +10,8 @@ from sphinx.application import Sphinx
 
 from bboxqa import __version__
 from bboxqa.cli import cli
-from bboxqa.rules.pages import markdown_pages
+from bboxqa.rules.pages import page_lines
+from bboxqa.rules.registry import RULES
 
 project = "bboxqa"
 version = release = __version__
@@ -74,12 +75,32 @@ def _commands_page() -> Iterator[str]:
         yield f"## {name}\n\n```text\n{shown.output.replace('Usage: cli', 'Usage: bboxqa')}```\n"
 
 
+_RULES = """# The rules of `bboxqa validate`
+
+Codes never change their meaning.
+
+```{toctree}
+:glob:
+
+rules/*
+```
+"""
+
+
+def _rule_pages() -> Iterator[tuple[str, str]]:
+    """Yield the file and the text of the pages of rules: what `bboxqa explain` says."""
+    yield "rules.md", _RULES
+    for code, rule in RULES.items():
+        shown = "\n".join(page_lines(rule))
+        yield f"rules/{code}.md", f"# {code}: {rule.title}\n\n```text\n{shown}\n```\n"
+
+
 def setup(app: Sphinx) -> None:
     """Connect what the pages need beyond the extensions."""
     app.connect("source-read", _link_inside)
     folder = Path(__file__).parent
     (folder / "rules").mkdir(exist_ok=True)
-    for name, text in markdown_pages().items():
+    for name, text in _rule_pages():
         (folder / name).write_text(text, "utf-8")
     for notebook in folder.glob("*.ipynb"):
         notebook.with_suffix(".md").write_text(_notebook_page(notebook), "utf-8")

@@ -1,7 +1,7 @@
-"""The page of each rule and the list of all rules, for a terminal and for the site."""
+"""The page of each rule and the list of all rules."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from textwrap import wrap
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from bboxqa.core.json_values import cut, shortened
 from bboxqa.core.text import clean
 from bboxqa.rules.base import ABSENT, Example, Files, Rule
-from bboxqa.rules.registry import FAMILIES, RULES, known_rules
+from bboxqa.rules.registry import FAMILIES, known_rules
 
 _WIDTH = 80
 _EXAMPLE = 400
@@ -35,24 +35,19 @@ _NAMES = {
 
 
 def page_lines(rule: Rule) -> Iterator[str]:
-    """Yield the lines of the page of one rule, for a terminal."""
+    """Yield the lines of the page of one rule."""
+    others = re.findall(r"\b[Ii]t is an? (error|warning|info)\b", rule.explanation)
     yield from (f"{rule.code} {rule.title}", "")
-    for label, value in (*_facts(rule), ("Page", f"{address(rule.code)} of the site")):
-        yield f"{label:<9} {value}"
+    yield f"Severity  {' or '.join(dict.fromkeys([rule.severity.value, *others]))}"
+    yield f"Looks at  {_SCOPES[rule.scope]}"
+    yield f"Fix       {_FIXES[rule.fix]}"
+    # The address never changes.
+    yield f"Page      rules/{rule.code}.html of the site"
     yield from ("", *wrap(rule.explanation, _WIDTH), "", "What it breaks")
     yield from wrap(rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  ")
     for label, example in (("Found", rule.bad), ("Left alone", rule.good)):
         yield from ("", label)
         yield from (f"  {line}".rstrip() for line in example_lines(example))
-
-
-def _facts(rule: Rule) -> tuple[tuple[str, str], ...]:
-    others = re.findall(r"\b[Ii]t is an? (error|warning|info)\b", rule.explanation)
-    return (
-        ("Severity", " or ".join(dict.fromkeys([rule.severity.value, *others]))),
-        ("Looks at", _SCOPES.get(rule.scope, "each file")),
-        ("Fix", _FIXES[rule.fix]),
-    )
 
 
 def example_lines(example: Example) -> Iterator[str]:
@@ -95,56 +90,14 @@ def _json(value: Any) -> str:
 
 
 def list_lines() -> Iterator[str]:
-    """Yield lines that list all rules by family, with severity and title, for a terminal."""
-    for number, (family, rules) in enumerate(_families(known_rules())):
-        if number:
-            yield ""
-        yield family
+    """Yield lines that list all rules by family, with severity and title."""
+    families = groupby(known_rules().values(), key=lambda rule: rule.code.rstrip("0123456789"))
+    for letters, rules in families:
+        yield f"{letters}: {FAMILIES.get(letters, 'rules of other packages')}"
         for rule in rules:
             yield f"  {rule.code}  {rule.severity:<7}  {_MARKS[rule.fix]:<3}  {rule.title}"
-    yield ""
+        yield ""
     yield "[*] fixed by --fix, [?] only by --fix --unsafe-fixes"
-
-
-def _families(rules: Mapping[str, Rule]) -> Iterator[tuple[str, Iterable[Rule]]]:
-    for letters, family in groupby(rules.values(), key=lambda rule: rule.code.rstrip("0123456789")):
-        yield f"{letters}: {FAMILIES.get(letters, 'rules of other packages')}", family
-
-
-def address(code: str) -> str:
-    """Return the address of the page of a rule on the site, which never changes."""
-    return f"rules/{code}.html"
-
-
-def markdown_pages() -> dict[str, str]:
-    """Return the pages that `docs/conf.py` writes, by file: a table of all rules, and each rule."""
-    table = ["# The rules of `bboxqa validate`", ""]
-    table += ["Codes never change their meaning. `bboxqa explain CODE` shows the same text."]
-    for family, rules in _families(RULES):
-        table += ["", f"## {family}", "", "| Code | Rule | Severity | Fix |", "|---|---|---|---|"]
-        for rule in rules:
-            title, link = _markdown(rule.title).replace("|", "\\|"), f"rules/{rule.code}.md"
-            table += [f"| [{rule.code}]({link}) | {title} | {rule.severity} | {rule.fix or '–'} |"]
-    table += ["", "```{toctree}", ":hidden:", ":glob:", "", "rules/*", "```"]
-    pages = {"rules.md": table, **{f"rules/{code}.md": _page(RULES[code]) for code in RULES}}
-    return {name: "\n".join(lines) + "\n" for name, lines in pages.items()}
-
-
-def _page(rule: Rule) -> Iterator[str]:
-    yield from (f"# {rule.code}: {_markdown(rule.title)}", "")
-    yield " · ".join(f"{label}: {_markdown(value)}" for label, value in _facts(rule))
-    yield from ("", _markdown(rule.explanation), "")
-    yield f"What it breaks: {_markdown(rule.breaks)}"
-    for label, example in (("Found", rule.bad), ("Left alone", rule.good)):
-        yield from ("", f"{label}:", "", "```text", *example_lines(example), "```")
-    yield from ("", "[All rules](../rules.md)")
-
-
-def _markdown(text: str) -> str:
-    """Return text with Markdown's special characters escaped, but for those in code."""
-    parts = text.split("`")
-    parts[::2] = [re.sub(r"[\\*_<\[]", r"\\\g<0>", part) for part in parts[::2]]
-    return "`".join(parts)
 
 
 def records(example: Example) -> dict[str, Any]:

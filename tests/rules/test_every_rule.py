@@ -20,7 +20,7 @@ from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import ABSENT, Rule
 from bboxqa.rules.fixes import edited, fix
-from bboxqa.rules.pages import address, example_lines, list_lines, markdown_pages, page_lines
+from bboxqa.rules.pages import example_lines, list_lines, page_lines
 from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, selected_codes
 
 # What is large depends on the settings; see test_file.py.
@@ -232,17 +232,6 @@ def test_the_list_names_all_rules():
     assert "B: Boxes" in lines
     assert "  B001  error    [?]  box without area" in lines
     assert sum(line.startswith("  ") for line in lines) == len(RULES)
-
-
-def test_the_site_has_a_page_for_each_rule_at_a_stable_address():
-    pages = markdown_pages()
-    assert [*pages] == ["rules.md", *(f"rules/{code}.md" for code in RULES)]
-    assert pages["rules.md"].count("](rules/") == len(RULES)
-    for code in RULES:
-        page = pages[address(code).replace(".html", ".md")].splitlines()
-        assert page[0].startswith(f"# {code}: ")
-        # What opens a block of code is closed.
-        assert sum(line.startswith("```") for line in page) == 4
 
 
 def test_examples_show_what_is_missing_and_what_nobody_sees():
