@@ -120,7 +120,7 @@ class FileReport(msgspec.Struct, frozen=True):
 
     name: str
     exporter: str | None
-    """The tool that wrote the file, as it says."""
+    """The tool that probably wrote the file."""
     n_images: int
     n_annotations: int
     n_categories: int
