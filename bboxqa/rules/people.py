@@ -1,7 +1,5 @@
 """The annotators of a document: who drew what, who was asked, and hiding their names."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +8,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, distinct_rows
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import shortened
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import as_written, folded
@@ -22,11 +19,6 @@ if TYPE_CHECKING:
     from bboxqa.model.findings import FoundReport
 
 _NAMES = (str, int, float)
-_MAY_NAME = "the files are refused, for a reason that may name annotators"
-_WITH_NAMES = (
-    "To see it, run the command without --pseudonyms. For findings without names: "
-    "bboxqa validate FILE --pseudonyms KEY"
-)
 
 
 class Authorship(msgspec.Struct, frozen=True, eq=False):
@@ -107,8 +99,6 @@ class People:
         self._key = key
         self._names: set[str] = set()
         self._unnamed: list[Path] = []
-        # A file that is no key is refused before other files are read.
-        pseudonyms_of(key, ())
 
     def noted(self, document: Document) -> Document:
         """Return a document after noting whom it names."""
@@ -133,19 +123,3 @@ class People:
         files = [replace(f, name=hide(f.name), unread=hide(f.unread)) for f in report.files]
         notes = hide(report.notes)
         return replace(report, files=tuple(files), findings=tuple(findings), notes=notes)
-
-
-@contextmanager
-def names_hidden(key: Path | None) -> Iterator[People | None]:
-    """Leave out the texts of errors about files, if there is a key; yield the people then.
-
-    Whom these texts name is not known before the files are read.
-    """
-    if key is None:
-        yield None
-        return
-    people = People(key)
-    try:
-        yield people
-    except DatasetError as error:
-        raise type(error)([_MAY_NAME], _WITH_NAMES, files=error.files) from None
