@@ -27,7 +27,7 @@ OWN_ID = "own_id"
 UNLABELLED = "(no label)"
 """The category of annotations without a label."""
 SIDES = ("width", "height")
-_WINDOW = 1 << 13
+WINDOW = 1 << 13
 
 
 class ToolDefect(msgspec.Struct, frozen=True):
@@ -47,8 +47,12 @@ class BrokenTextError(DatasetError):
     """A file that is cut off, or does not have the text format that it seems to have."""
 
 
-class Lines(msgspec.Struct, frozen=True, eq=False):
-    """The locations of annotations."""
+Place = tuple[str, int | str]
+"""A `Where`, or a plain tuple, which is made in less time."""
+
+
+class Part(msgspec.Struct, frozen=True, eq=False):
+    """`WINDOW` consecutive annotations that were collected; the last part has fewer."""
 
     members: Sequence[str]
     """Names of files inside the source."""
@@ -56,26 +60,14 @@ class Lines(msgspec.Struct, frozen=True, eq=False):
     """(N,) int64. Index into `members`."""
     line: IndexArray | TextArray
     """(N,) int64. Line numbers, counted from 1; or JSON pointers."""
-
-    def where(self, row: int) -> Where:
-        """Return the location of an annotation."""
-        return Where(self.members[self.member[row]], self.line[row].item())
-
-
-Place = tuple[str, int | str]
-"""A `Where`, or a plain tuple, which is made in less time."""
-
-
-class Part(msgspec.Struct, frozen=True, eq=False):
-    """Consecutive annotations that were collected."""
-
-    start: int
-    """The row of the first of them."""
-    lines: Lines
     own_ids: Sequence[str]
     """Empty where the tool shows none, as is each of an annotation without one."""
     held: Sequence[bytes]
     """The annotations as JSON, which takes little memory, where they are asked for one by one."""
+
+    def where(self, place: int) -> Where:
+        """Return the location of an annotation."""
+        return Where(self.members[self.member[place]], self.line[place].item())
 
 
 _NOTHING_MORE = ReadSettings(records=True)
@@ -331,7 +323,7 @@ class Collector:
             return -1
         self._waiting.append((record, where))
         self.n += 1
-        if len(self._waiting) >= _WINDOW:
+        if len(self._waiting) >= WINDOW:
             self.flush()
         return self.n - 1
 
@@ -412,9 +404,10 @@ class Collector:
         known: dict[str, int] = {}
         member = np.array([known.setdefault(each, len(known)) for each, _ in wheres])
         # numpy makes texts of numbers if there are both.
-        lines = Lines([*known], member, np.array([at for _, at in wheres]))
+        line = np.array([at for _, at in wheres])
         own_ids = [str(record.get(OWN_ID) or "") for record in records]
-        self.parts.append(Part(self.builder.n, lines, own_ids if any(own_ids) else (), held))
+        shown = own_ids if any(own_ids) else ()
+        self.parts.append(Part([*known], member, line, shown, held))
         self.builder.add(records)
 
 

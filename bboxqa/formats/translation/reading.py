@@ -1,7 +1,6 @@
 """Reading a source of another tool: its JSON, its annotations, and where its records stand."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +22,7 @@ from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import LISTS, AnnotationFile, Category, ReadSettings, image_type
 from bboxqa.formats.scanner import Scanner
 from bboxqa.formats.source import members_of, size_and_digest
-from bboxqa.formats.translation.collector import BrokenTextError, Collector, Part, Translate
+from bboxqa.formats.translation.collector import WINDOW, BrokenTextError, Collector, Translate
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Spot
 from bboxqa.model.table import ShownIds, joined_ids, place_in_words
@@ -57,17 +56,12 @@ class ToolOrigin(Collector):
         super().__init__(settings)
         self._path = path
 
-    def _part(self, row: int) -> Part:
-        return self.parts[bisect_right(self.parts, row, key=lambda each: each.start) - 1]
-
     def _place(self, row: int) -> Where:
-        part = self._part(row)
-        return part.lines.where(row - part.start)
+        return self.parts[row // WINDOW].where(row % WINDOW)
 
     def record(self, row: int) -> Record:
         """Return an annotation as a record of COCO."""
-        part = self._part(row)
-        return msgspec.json.decode(part.held[row - part.start], type=Record)
+        return msgspec.json.decode(self.parts[row // WINDOW].held[row % WINDOW], type=Record)
 
     def lists(self) -> dict[str, Any]:
         """Return the records with all their keys; see `AnnotationFile.lists`."""
@@ -132,15 +126,14 @@ class ToolOrigin(Collector):
         """Return what annotations are found by: the ids of their tool, or places; None if none."""
         parts: list[ShownIds] = []
         for part in self.parts:
-            if len(part.own_ids):
-                own_ids = enumerate(part.own_ids)
-                texts = (own or self._in_words(part.lines.where(row)) for row, own in own_ids)
-                parts.append(np.array([text[:_LONGEST] for text in texts], np.str_))
+            files = [_shown_file(self._path, name) for name in part.members]
+            of_file = map(files.__getitem__, part.member.tolist())
+            places = map(place_in_words, of_file, part.line.tolist())
+            if part.own_ids:
+                pairs = zip(part.own_ids, places, strict=True)
+                parts.append(np.array([(own or at)[:_LONGEST] for own, at in pairs], np.str_))
             else:
-                files = [_shown_file(self._path, name) for name in part.lines.members]
-                of_file = map(files.__getitem__, part.lines.member.tolist())
-                places = [*map(place_in_words, of_file, part.lines.line.tolist())]
-                parts.append(np.array(places, object))
+                parts.append(np.array([*places], object))
         return joined_ids(parts) if parts else None
 
     def _in_words(self, where: Where) -> str:
