@@ -215,13 +215,6 @@ def _show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     from bboxqa.batch.results import state_words
 
     rows = result.rows
-    said = result.worse or result.found.unreadable or result.found.left_alone
-    if result.n_reused == len(rows) and result.passed and not said:
-        n_places = len(result.found.not_read)
-        others = f"; nothing read in {count(n_places, 'place')}" if n_places else ""
-        page = out / "index.html"
-        click.echo(f"{count(len(rows), 'project')}, unchanged since the last run{others}: {page}")
-        return
     click.echo(f"{count(len(rows), 'project')}, {result.n_reused:,} unchanged; {state_words(rows)}")
     if quiet:
         return

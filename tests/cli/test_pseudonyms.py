@@ -205,7 +205,7 @@ def test_unchanged_projects_keep_results_and_pseudonyms():
     before = pseudonyms_in_table()
     record = (OUT / "projects/p/record.json").stat().st_mtime_ns
     again = run(*BATCH)
-    assert "1 project, unchanged since the last run" in again.stdout
+    assert "1 project, 1 unchanged" in again.stdout
     assert (OUT / "projects/p/record.json").stat().st_mtime_ns == record
     # Names of other projects are added to the key, and it stays the same key.
     (ROOT / "q").mkdir()
