@@ -19,9 +19,9 @@ _ALSO = (
 )  # fmt: skip
 # The modules of commands that share one.
 _HOME = {
-    "audit": "review", "consensus": "review", "accept": "review", "cite": "report",
-    "draw": "report", "plan": "simulate", "segments": "stats", "example": "simulate",
-    "explain": "validate",
+    "compare": "agree", "audit": "review", "consensus": "review", "accept": "review",
+    "cite": "report", "draw": "report", "plan": "simulate", "segments": "stats",
+    "example": "simulate", "explain": "validate",
 }  # fmt: skip
 
 
