@@ -13,7 +13,6 @@ from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
     IndexArray,
-    component_of_each,
     distinct_rows,
     remembered,
     sum_by,
@@ -35,52 +34,36 @@ from bboxqa.diagnostics.parts import parts
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.matchers import match
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
-from bboxqa.model.units import CandidatePairs, Cell, Coincidences, MatchedUnits
-
-
-def _open_images(matched: MatchedUnits) -> tuple[BoolArray, CandidatePairs]:
-    """Return the images whose units may change without an annotator, (I, A) bool.
-
-    Also return the pairs that reach the threshold, inside units and between them.
-    """
-    # In other images each box matches all others of its unit and no box outside, so that a unit
-    # without one of its annotators is still one unit.
-    of, n = matched.data.annotations, len(matched.data.annotations)
-    pairs = matched.near.take(matched.near.similarity >= matched.threshold - TOLERANCE)
-    group = component_of_each(n, pairs.left, pairs.right)
-    size = np.bincount(group, minlength=n)
-    n_pairs = np.bincount(group[matched.pairs.left], minlength=n)
-    rows = np.flatnonzero((2 * n_pairs < size * (size - 1))[group])
-    found = np.zeros(matched.data.assigned.shape, np.bool_)
-    found[of.image[rows], of.annotator[rows]] = True
-    found[matched.data.assigned.sum(1) <= 2] = False
-    return found, pairs
-
+from bboxqa.model.units import CandidatePairs, Coincidences, MatchedUnits
 
 # Rows of images that are matched again in a few seconds, and further ones for each annotation.
-_ROWS, _ROWS_OF_ANNOTATION = 1 << 25, 1000
+_ROWS, _ROWS_OF_ANNOTATION = 1 << 25, 3000
 
 
 def check_rematching(matched: MatchedUnits) -> None:
     """Raise DatasetError if matching images without each of their annotators takes too long."""
     of, n_images = matched.data.annotations, len(matched.data.image_names)
-    is_open, pairs = _open_images(matched)
+    n_asked = matched.data.assigned.sum(1)
     # Annotations, pairs of them, and values that the others gave.
     each = np.bincount(of.image, minlength=n_images)
-    each += np.bincount(of.image[pairs.left], minlength=n_images)
-    each += np.bincount(matched.units.image, minlength=n_images) * matched.data.assigned.sum(1)
-    n_rows = each * is_open.sum(1)
+    each += np.bincount(of.image[_matching(matched).left], minlength=n_images)
+    each += np.bincount(matched.units.image, minlength=n_images) * n_asked
+    n_rows = each * n_asked * (n_asked > 2)
     total, most = int(n_rows.sum()), max(_ROWS, _ROWS_OF_ANNOTATION * len(of))
     if total > most:
         worst = int(n_rows.argmax())
         problem = (
-            f"image {matched.data.image_names[worst]!r}: "
-            f"{int(matched.data.assigned[worst].sum()):,} annotators: a diagnosis matches images "
-            f"without each of their annotators, which takes long ({total:,} rows in all images; "
-            f"expected {most:,} at most)"
+            f"image {matched.data.image_names[worst]!r}: {int(n_asked[worst]):,} annotators: a "
+            "diagnosis matches images without each of their annotators, which takes long "
+            f"({total:,} rows in all images; expected {most:,} at most)"
         )
         advice = "Look whether annotator keys name persons, and not annotations."
         raise DatasetError([problem], advice)
+
+
+def _matching(matched: MatchedUnits) -> CandidatePairs:
+    """Return the pairs that reach the threshold, inside units and between them."""
+    return matched.near.take(matched.near.similarity >= matched.threshold - TOLERANCE)
 
 
 def _without(
@@ -102,7 +85,10 @@ def _without(
     )
     assigned = matched.data.assigned[images]
     assigned[:, annotator] = False
-    data = from_units(others, units, assigned, len(matched.data.category_names))
+    # The units of images in which nobody drew anything come last.
+    empty = place[matched.reliability.group[len(matched.units) :]]
+    empty = empty[empty >= 0].astype(np.int32)
+    data = from_units(others, units, assigned, len(matched.data.category_names), empty)
     found = coincidences(data, matched.missing)
     return replace(found, group=images[found.group].astype(np.int32))
 
@@ -111,25 +97,17 @@ def _without(
 def vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     """Return the fall of alpha without each annotator, (A,), and its interval, (A, 2).
 
-    The annotations of the others are matched again where that may change units. NaN where
-    undefined.
+    The annotations of the others are matched again. NaN where undefined.
     """
-    found, data, (again, pairs) = [], matched.reliability, _open_images(matched)
-    before = coincidences(data, matched.missing)
-    drawn = data.state == Cell.CATEGORY
-    n_drawn = np.bincount(data.unit[drawn], minlength=len(data.group))
-    for annotator, asked in enumerate(matched.data.assigned.T):
+    found, pairs, assigned = [], _matching(matched), matched.data.assigned
+    before = coincidences(matched.reliability, matched.missing)
+    for annotator, asked in enumerate(assigned.T):
         own = np.flatnonzero(asked[before.group])
-        images, closed = np.flatnonzero(again[:, annotator]), asked & ~again[:, annotator]
-        # The units of other images without the annotator and what nobody else drew.
-        is_own = data.annotator == annotator
-        n_own = np.bincount(data.unit[drawn & is_own], minlength=len(data.group))
-        left = ~is_own & (closed[data.group] & ((n_drawn > 1) | (n_own == 0)))[data.unit]
-        after = [coincidences(data.take(np.flatnonzero(left)), matched.missing)]
-        if len(images):
-            after.append(_without(matched, annotator, images, pairs))
+        # One who is left alone agrees with nobody.
+        images = np.flatnonzero(asked & (assigned.sum(1) > 2))
+        after = _without(matched, annotator, images, pairs)
         group, value, marginal, diagonal = (
-            np.concatenate([getattr(before, name)[own], *(sign * getattr(e, name) for e in after)])
+            np.concatenate([getattr(before, name)[own], sign * getattr(after, name)])
             for name, sign in (("group", 1), ("value", 1), ("marginal", -1), ("diagonal", -1))
         )
         found.append((np.full(len(group), annotator), group, value, marginal, diagonal))
