@@ -3,7 +3,6 @@
 import json
 import re
 from bisect import bisect_right
-from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,10 +14,11 @@ from bboxqa.formats.document import BLANKS, BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.scanner import end_of
 from bboxqa.model.findings import Spot
 
-_SIZE = 1 << 20
 _KEPT = 16
 _DECODER = json.JSONDecoder(strict=False)
 _AS_BLANKS = bytes.maketrans(b"\t\n\r", b"   ")
+# The bytes of a character in UTF-8 behind its first.
+_FURTHER_BYTES = bytes(range(0x80, 0xC0))
 _NOT_PLAIN = re.compile(rb"NaN|-?Infinity|[\x00-\x1f\x80-\xff]")
 
 
@@ -160,17 +160,11 @@ def spots(text: bytes, offsets: Iterable[int]) -> Iterator[Spot]:
     """
     last, line, column = 0, 1, 1
     for offset in offsets:
-        # Text between offsets, maybe gigabytes, is decoded in parts. The decoder is new for each
-        # offset, which may be inside a character.
-        decoder = getincrementaldecoder("utf-8")("replace")
-        for start in range(last, offset, _SIZE):
-            between = text[start : min(start + _SIZE, offset)]
-            newline = between.rfind(b"\n")
-            if newline >= 0:
-                line, column = line + between.count(b"\n"), 1
-                decoder.reset()
-            column += len(decoder.decode(between[newline + 1 :]))
-        column += len(decoder.decode(b"", final=True))
+        newline = text.rfind(b"\n", last, offset)
+        if newline >= 0:
+            line, column = line + text.count(b"\n", last, offset), 1
+        # An offset may be inside a character, which is counted at its first byte.
+        column += len(text[max(last, newline + 1) : offset].translate(None, _FURTHER_BYTES))
         last = offset
         yield Spot(line, column, offset)
 

@@ -12,7 +12,7 @@ from support.validation import report_of
 
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.machine import gc_paused
-from bboxqa.formats import positions, scanner
+from bboxqa.formats import scanner
 from bboxqa.formats.positions import JsonPlaces, Locator, spots
 from bboxqa.formats.scanner import Scanner
 from bboxqa.model.findings import Spot
@@ -213,7 +213,6 @@ RECORDS = {
 @pytest.mark.parametrize("window", [1, 40, 1 << 20])
 def test_records_are_found_in_any_order_and_any_window(window, indent, records, monkeypatch):
     monkeypatch.setattr(scanner, "WINDOW", window)
-    monkeypatch.setattr(positions, "_SIZE", window)
     document = {"annotations": records, "images": records}
     text = json.dumps(document, ensure_ascii=False, indent=indent).encode()
     locator = Locator(read(text))
