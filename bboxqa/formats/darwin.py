@@ -41,8 +41,6 @@ def translate(path: Path, into: Collector) -> None:
     into.title = "Darwin JSON"
     into.advice = "Shapes in images are compared, not those in videos: export Darwin JSON 2.0."
     into.named_by = "annotators of Darwin"
-    # Darwin does not say who was asked about an image.
-    into.names_asked = False
     named = [*members_with(members_of(path), ".json")]
     files = [each for each in named if not each.name or begins("Darwin", each.head())]
     for member, content in json_objects(files, into):

@@ -30,8 +30,6 @@ def translate(path: Path, into: Collector) -> None:
     """Translate the subsets of a data set."""
     into.title = "Datumaro JSON"
     into.advice = "Export the data set again, with its annotations."
-    # Datumaro records neither who drew a shape nor who was asked.
-    into.names_asked = False
     subset_of: dict[int, str] = {}
     for member, content in json_objects(members_like(path, "Datumaro", ".json"), into):
         subset = _Subset(into, member.name, content)

@@ -35,8 +35,6 @@ def translate(path: Path, into: Collector) -> None:
     into.title = "Supervisely JSON"
     into.advice = "Export the images of the project: meta.json and ann/*.json."
     into.named_by = "labelerLogin"
-    # Supervisely does not record who was asked about an image.
-    into.names_asked = False
     members = members_of(path)
     meta = [e for e in members if PurePosixPath(e.name).name.lower() == "meta.json"]
     named = [each for each in members_with(members, ".json") if each not in meta]

@@ -45,7 +45,6 @@ def translate(path: Path, into: Collector) -> None:
     is_json = plain_head(member.head()).startswith(b"{")
     into.title = "VIA JSON" if is_json else "VIA csv"
     into.advice = "In VIA: Annotation, Export Annotations (as JSON); give that file."
-    into.names_asked = False
     entries = [*(_json_entries(member, into) if is_json else _csv_entries(member))]
     said = [attributes for *_, regions in entries for _, _, attributes in regions]
     # The attribute that holds the labels of regions; "" for none.

@@ -84,8 +84,6 @@ class Collector:
     """How the format names annotators, as the end of the phrase "annotators by …"."""
     lists_images = True
     """Whether the format has records of images, so that those without annotations are known."""
-    names_asked = True
-    """Whether the format says who was asked about an image."""
 
     def __init__(self, settings: ReadSettings = _NOTHING_MORE) -> None:
         self.settings = settings
@@ -191,9 +189,8 @@ class Collector:
         """
         image = self._images.get(key)
         if image is None:
-            image = self._images[key] = {"id": self._number(number)}
-            if self.names_asked:
-                image["annotators"] = []
+            # An empty list says nothing about who was asked.
+            image = self._images[key] = {"id": self._number(number), "annotators": []}
             self.image_places.append(where)
         return image
 
