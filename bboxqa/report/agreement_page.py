@@ -1,6 +1,5 @@
 """The page of an agreement: the verdict, who and what in a line each, sections, worst images."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -230,15 +229,9 @@ def categories_section(of: Documents) -> Section | None:
         table = data_of("Categories", categories)
         evidence.append(Evidence([table], plots.category_intervals(shown), caption))
     if pairs := [row for row in of.rows("confusions") if row["n"] >= _FEWEST]:
-        cells = of.rows("confusion_matrix")
-        met: Counter[tuple[str, str]] = Counter()
-        for row in cells:
-            met[row["category"], row["others"]] += row["n"]
-        every = [[category, others, n] for (category, others), n in met.most_common()]
         evidence.append(Evidence(
-            [data_of("Confused pairs", pairs),
-             Data("Confusions", ["category", "others", "n"], every)],
-            plots.confusion_matrix(cells, least=_FEWEST),
+            [data_of("Confused pairs", pairs)],
+            plots.confusion_matrix(of.rows("confusion_matrix"), least=_FEWEST),
             "How often two annotators gave an object the same category, different ones, or one of "
             "them drew no box",
         ))  # fmt: skip

@@ -255,22 +255,14 @@ def check_page_folder(folder: Path, *, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder, or leave out --split")
     try:
-        is_empty = not (folder.is_dir() and any(folder.iterdir()))
-        other = next((each for each in folder.rglob("*") if not _is_own(each, folder)), None)
+        names = [each.relative_to(folder).as_posix() for each in folder.rglob("*")]
     except OSError as error:
         raise OutputError(f"{folder}: cannot be read: {error.strerror}") from None
-    if other is not None or not (is_empty or _is_page(folder / INDEX)):
-        what = "no page of bboxqa" if other is None else other.relative_to(folder)
-        raise OutputError(f"{folder}: holds {what}; name another folder")
-    if not (is_empty or force):
+    other = next((each for each in names if not _OWN.fullmatch(each)), "")
+    if other or (names and not _is_page(folder / INDEX)):
+        raise OutputError(f"{folder}: holds {other or 'no page of bboxqa'}; name another folder")
+    if names and not force:
         raise OutputError(f"{folder}: holds a page; name another folder, or give --force")
-
-
-def _is_own(path: Path, folder: Path) -> bool:
-    """Return whether a file or folder belongs to a folder of pages."""
-    name = path.relative_to(folder).as_posix()
-    is_folder = path.is_dir() and not path.is_symlink()
-    return bool(_OWN.fullmatch(name)) and (is_folder if name == PIXELS else path.is_file())
 
 
 def _is_page(path: Path) -> bool:

@@ -105,7 +105,7 @@ def test_a_folder_is_replaced_as_a_whole_with_force_only(folder, found, tmp_path
     [
         ("notes.txt", "holds notes.txt; name another folder"),
         ("images/cat.jpg", "holds images/cat.jpg; name another folder"),
-        ("images/1.webp/cat.jpg", "holds images/1.webp; name another folder"),
+        ("images/1.webp/cat.jpg", "holds images/1.webp/cat.jpg; name another folder"),
         ("page.css", "holds no page of bboxqa; name another folder"),
     ],
 )

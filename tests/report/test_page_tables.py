@@ -115,7 +115,7 @@ def assert_is(table, columns, rows):
 
 
 def test_all_tables_of_the_page_are_compared(tables):
-    others = {"Figures", "Annotators", "Confusions", "Files"}
+    others = {"Figures", "Annotators", "Files"}
     others |= {"Confused pairs"}
     others |= {OF_REFERENCE, EDGES, "Settings and versions"}
     assert {*tables} == {*OF_DIAGNOSIS, *OF_SUMMARY} | others
