@@ -255,13 +255,14 @@ def check_page_folder(folder: Path, *, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder, or leave out --split")
     try:
-        names = [each.relative_to(folder).as_posix() for each in folder.rglob("*")]
+        names = (each.relative_to(folder).as_posix() for each in folder.rglob("*"))
+        other = next((each for each in names if not _OWN.fullmatch(each)), "")
+        is_empty = not (folder.is_dir() and any(folder.iterdir()))
     except OSError as error:
         raise OutputError(f"{folder}: cannot be read: {error.strerror}") from None
-    other = next((each for each in names if not _OWN.fullmatch(each)), "")
-    if other or (names and not _is_page(folder / INDEX)):
+    if other or not (is_empty or _is_page(folder / INDEX)):
         raise OutputError(f"{folder}: holds {other or 'no page of bboxqa'}; name another folder")
-    if names and not force:
+    if not (is_empty or force):
         raise OutputError(f"{folder}: holds a page; name another folder, or give --force")
 
 
