@@ -83,7 +83,7 @@ def covers(
     estimator = sample(generator, n_images, mean_units, coefficient, annotators)
     drawn = replicates_of_all({"": estimator}, replicates, number)[""]
     n_clusters = np.array([len(estimator.clusters)])
-    low, high = covering_intervals(np.array([estimator.value]), drawn[None], n_clusters)[0][0]
+    low, high = covering_intervals(np.array([estimator.value]), drawn[None], n_clusters)[0]
     moved = np.minimum(drawn + estimator.bias, 1.0)
     level = float(expanded_level(n_clusters)[0])
     lower, upper = bca_interval(estimator.value, moved, jackknife(estimator), level)

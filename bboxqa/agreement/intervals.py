@@ -82,7 +82,7 @@ def drawn_intervals(
         chunks = run(figures, repeated_counts(len(used), bootstrap, seed))
         replicates = np.concatenate([*chunks], axis=1)
     made_of = np.full(len(values), len(used)) if n_images is None else n_images
-    bounds, _ = covering_intervals(values, replicates, made_of, highest)
+    bounds = covering_intervals(values, replicates, made_of, highest)
     bounds[np.isnan(values)] = np.nan
     return bounds
 

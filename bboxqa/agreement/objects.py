@@ -113,7 +113,7 @@ def values_without_meaning(marginal: FloatArray) -> BoolArray:
 
 
 Intervals = dict[str, FloatArray]
-"""Low, high and shift of each figure, (1, 3), and of "categories", (K, 3)."""
+"""The 95 % interval of each figure, (1, 2), and of "categories", (K, 2)."""
 
 
 class ThresholdSums(FrozenArrays, frozen=True, eq=False):
@@ -200,10 +200,9 @@ def threshold_intervals(
         else:
             own = [figures[index][name] for name in names]
             of_values, made_of = (np.array(each) for each in zip(*own, strict=True))
-        bounds, shift = covering_intervals(of_values, replicated, made_of)
-        intervals = np.column_stack([bounds, shift])
+        intervals = covering_intervals(of_values, replicated, made_of)
         if kind == "categories":
-            found[index][kind] = np.full((sums.coincidences.n_values, 3), np.nan)
+            found[index][kind] = np.full((sums.coincidences.n_values, 2), np.nan)
             found[index][kind][values] = intervals
         else:
             found[index] |= {name: intervals[[row]] for row, name in enumerate(names)}

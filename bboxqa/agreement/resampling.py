@@ -48,8 +48,8 @@ def covering_intervals(
     n_clusters: IndexArray,
     highest: float = 1.0,
     intervals: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Return intervals that contain their values, (K, 2), and the shift of each, (K,).
+) -> FloatArray:
+    """Return intervals that contain their values, (K, 2).
 
     They are expanded percentile intervals [1]_, which span the share `expanded_level` of the
     replicates. Draws repeat some clusters and lack others, so that all replicates can lie on one
@@ -86,16 +86,7 @@ def covering_intervals(
     known = np.flatnonzero(~np.isnan(values))
     bounds[known, 0] = np.minimum(bounds[known, 0], values[known])
     bounds[known, 1] = np.maximum(bounds[known, 1], values[known])
-    return bounds, moved
-
-
-def shift_note(what: str, shift: float) -> str:
-    """Return a note on an interval that was shifted by the bias of the draws."""
-    side = "lower" if shift > 0 else "higher"
-    return (
-        f"{what} is {abs(shift):.4f} {side} in draws than in the data, on average; its interval "
-        "is moved by as much"
-    )
+    return bounds
 
 
 def few_images_note(n_images: int) -> str:
@@ -368,7 +359,7 @@ def paired_difference(
     low, high = nan, nan
     if len(drawn):
         fewest = np.array([min(len(ours), len(theirs))])
-        low, high = covering_intervals(np.array([value]), drawn[None], fewest, 2.0)[0][0]
+        low, high = covering_intervals(np.array([value]), drawn[None], fewest, 2.0)[0]
     defined = drawn[~np.isnan(drawn)]
     error = float(defined.std(ddof=1)) if not np.isnan(low) and len(defined) > 1 else nan
     status = OK if n_common or not replicates else APART
@@ -419,7 +410,7 @@ def plan_clusters(
         # Clusters in which nothing is compared are drawn, and make no figure more certain.
         made_of = np.count_nonzero(np.asarray(abs(estimator.drawn_sums()).sum(axis=0)))
         values = np.array([estimator.value])
-        ends = covering_intervals(values, drawn[None], np.array([made_of]))[0][0]
+        ends = covering_intervals(values, drawn[None], np.array([made_of]))[0]
         width = float(ends[1] - ends[0])
     if np.isnan(width):
         return Plan(TOO_FEW)

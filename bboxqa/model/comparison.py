@@ -50,9 +50,6 @@ class Change(msgspec.Struct, frozen=True):
     after_interval: tuple[float, float]
     interval: tuple[float, float]
     """The 95 % intervals of `before`, `after` and `difference`; NaN where there is none."""
-    interval_shift: float = 0.0
-    """How far the interval of the difference was moved so that it contains the difference; else 0.
-    """
     status: str = "ok"
     """Why the figure is undefined, and in which version; else "ok"."""
 

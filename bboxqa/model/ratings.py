@@ -359,8 +359,6 @@ class Estimate(msgspec.Struct, frozen=True):
     """The number of clusters (units, images or recordings) that it is computed from."""
     advice: str = ""
     """What would make an undefined coefficient defined; may be empty."""
-    interval_shift: float = 0.0
-    """How far the interval was moved so that it contains the value; else 0."""
 
 
 class PairTable(FrozenArrays, frozen=True, eq=False):

@@ -534,7 +534,7 @@ def _row(
     row: dict[str, Any] = {}
     for name, kind in FIGURES.items():
         known = kind in intervals and not isnan(figures[kind])
-        low, high = intervals[kind][0, :2] if known else (nan, nan)
+        low, high = intervals[kind][0] if known else (nan, nan)
         row |= {name: figures[kind], f"{name}_low": low, f"{name}_high": high}
     return row
 

@@ -31,7 +31,6 @@ from bboxqa.agreement.resampling import (
     covering_intervals,
     few_images_note,
     replicates_of_all,
-    shift_note,
 )
 from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress, distinct
 from bboxqa.core.errors import BboxqaError, DatasetError
@@ -231,10 +230,6 @@ def _agreement_notes(
         )
     if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
         yield few_images_note(min(n_images))
-    for part in thresholds:
-        if part.pooled.interval_shift:
-            what = f"the difference of alpha at {part.threshold_label}"
-            yield shift_note(what, part.pooled.interval_shift)
 
 
 class _Side(NamedTuple):
@@ -349,7 +344,7 @@ def _change(
     """Return the change at one threshold; `values` are the categories that occur."""
     rows = np.append(np.arange(3), 3 + values)
     (old, n_old), (new, n_new) = ((side.figures[rows], side.n_images[rows]) for side in sides)
-    figures, shift = np.stack([old, new, new - old]), np.zeros(len(rows))
+    figures = np.stack([old, new, new - old])
     ends = np.full((*figures.shape, 2), nan)
     if replicates:
         first, last = replicates
@@ -359,7 +354,7 @@ def _change(
             (last - first, np.minimum(n_old, n_new), 2.0),
         )
         for place, (each, fewest, highest) in enumerate(of_all):
-            ends[place], shift = covering_intervals(figures[place], each, fewest, highest)
+            ends[place] = covering_intervals(figures[place], each, fewest, highest)
         ends[np.isnan(figures)] = nan
     every = zip(("before", "after"), sides, strict=True)
     why = "; ".join(f"{name}: {side.status}" for name, side in every if side.status != OK)
@@ -367,7 +362,7 @@ def _change(
     def change(row: int, status: str = OK) -> Change:
         first, last, both = ((low, high) for low, high in ends[:, row].tolist())
         old, new, more = figures[:, row].tolist()
-        return Change(old, new, more, first, last, both, float(shift[row]), status)
+        return Change(old, new, more, first, last, both, status)
 
     shown = np.flatnonzero(values < len(names["category"]))
     old, new, difference = figures[:, 3 + shown]

@@ -27,7 +27,6 @@ from bboxqa.agreement.resampling import (
     jackknife_error,
     paired_difference,
     replicates_of_all,
-    shift_note,
 )
 from bboxqa.core.arrays import FloatArray, Progress
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -204,7 +203,7 @@ def estimates_of(
 
 
 def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> Estimate:
-    bounds, shift, error = np.full(2, nan), 0.0, estimator.standard_error
+    bounds, error = np.full(2, nan), estimator.standard_error
     if drawn is not None:
         n_clusters = np.array([len(estimator.clusters)])
         intervals, without = None, np.full(1, nan)
@@ -216,10 +215,8 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
             drawn = np.minimum(drawn + estimator.bias, 1.0) if estimator.bias else drawn
             level = float(expanded_level(n_clusters)[0])
             intervals = bca_interval(estimator.value, drawn, without, level)[None]
-        found = covering_intervals(
-            np.array([estimator.value]), drawn[None], n_clusters, intervals=intervals
-        )
-        bounds, shift = found[0][0], float(found[1][0])
+        value = np.array([estimator.value])
+        bounds = covering_intervals(value, drawn[None], n_clusters, intervals=intervals)[0]
     return Estimate(
         value=estimator.value,
         interval=(float(bounds[0]), float(bounds[1])),
@@ -230,7 +227,6 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
         n_shared=estimator.n_shared,
         n_clusters=len(estimator.clusters),
         advice=estimator.advice,
-        interval_shift=shift,
     )
 
 
@@ -305,9 +301,6 @@ def missing_intervals(estimates: Mapping[str, Estimate], what: str) -> Iterator[
         yield f"no interval for {', '.join(lost)}: {why}"
     if few:
         yield f"no interval for {', '.join(few)}: two clusters are too few"
-    for name, found in estimates.items():
-        if found.interval_shift:
-            yield shift_note(name, found.interval_shift)
 
 
 def difference(

@@ -71,12 +71,11 @@ class MeasuredThreshold(NamedTuple):
 
     def interval(self, kind: str) -> Interval:
         """Return the interval of a figure; NaN where there is none."""
-        low, high, _ = self.intervals.get(kind, _UNKNOWN)[0].tolist()
+        low, high = self.intervals.get(kind, _UNKNOWN)[0].tolist()
         return low, high
 
 
-# Low, high and shift of a figure without an interval.
-_UNKNOWN = np.array([[nan, nan, 0.0]])
+_UNKNOWN = np.full((1, 2), nan)
 _FULL_CHANCE = "annotations of different images match as well"
 
 
@@ -109,7 +108,7 @@ def _category_table(of: MeasuredThreshold) -> Table:
     """Return alpha of each category that occurs, against the rest."""
     data, n_values = of.part.data, of.sums.coincidences.n_values
     # The categories, and then the missing value.
-    interval = of.intervals.get("categories", np.full((n_values, 2), nan))[:, :2]
+    interval = of.intervals.get("categories", np.full((n_values, 2), nan))
     alpha, marginal, _ = alpha_per_category(of.sums.coincidences)
     is_ignored = of.settings.missing == "ignore"
     alpha, status = _with_meaning(alpha, ~values_without_meaning(marginal) | is_ignored)

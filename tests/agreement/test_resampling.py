@@ -167,8 +167,6 @@ def test_an_interval_contains_its_value_even_if_no_replicate_reaches_it(interval
     low, high = found.interval
     if interval == "percentile":
         assert low < 1 <= high
-        replicates = replicates_of(one_sided(range(30)), 200, 0)
-        assert found.interval_shift == pytest.approx(1 - replicates.mean())
     else:
         # Without replicates on both sides there is no BCa interval.
         assert np.isnan([low, high]).all()
@@ -180,12 +178,11 @@ def test_moved_intervals_contain_their_values_and_stay_below_the_highest(seed):
     # Skewed, so that the mean may lie outside of the interval.
     replicates = 1 - rng.pareto(0.7, (4, 50)).clip(0, 1e6)
     values = rng.choice([0.99, 1.0, replicates.min() - 1, np.nan], 4)
-    found, moved = covering_intervals(values, replicates, np.full(4, 50))
+    found = covering_intervals(values, replicates, np.full(4, 50))
     known = ~np.isnan(values)
     assert (found[known, 0] <= values[known]).all()
     assert (found[known, 1] >= values[known]).all()
     assert (found <= 1).all()
-    assert not moved[~known].any()
 
 
 RNG = np.random.default_rng(4)
