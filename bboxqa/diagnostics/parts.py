@@ -176,36 +176,18 @@ class Parts(FrozenArrays, frozen=True, eq=False):
 
 @remembered
 def parts(matched: MatchedUnits) -> Parts:
-    """Return which objects were split or merged, and by whom.
-
-    A second pass leaves parts, and boxes around several objects, out of the boxes of the others.
-    """
-    found = _parts(matched, np.zeros(len(matched.objects), np.bool_))
-    return _parts(matched, found.odd_boxes) if len(found.part) else found
-
-
-def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
-    """Return parts in images with known odd boxes, or in all images if none are known."""
+    """Return which objects were split or merged, and by whom."""
     annotations, n_annotators = matched.data.annotations, len(matched.data.annotator_names)
     edges, cells = corners(annotations.bbox), object_cells(matched)
     # The mean edges of objects, (O, 4), and of the others' boxes, (N, 4).
     of = matched.objects
-    n_all, sum_all = np.bincount(of), _sums(of, edges, int(of.max(initial=-1)) + 1)
-    counted = ~known | (np.bincount(of, ~known) == 0)[of]
-    n = np.bincount(of[counted], minlength=len(n_all))
-    total = _sums(of[counted], edges[counted], len(n_all))
-    left = (n[of] - counted)[:, None]
-    others = np.where(left > 0, total[of] - edges * counted[:, None], sum_all[of] - edges)
-    number = np.where(left > 0, left, n_all[of][:, None] - 1)
-    others = np.where(number > 0, others / np.maximum(number, 1), np.nan)
-    means = total / n[:, None]
+    n, total = np.bincount(of), _sums(of, edges, int(of.max(initial=-1)) + 1)
+    means, n_others = total / n[:, None], (n[of] - 1)[:, None]
+    others = np.where(n_others > 0, (total[of] - edges) / np.maximum(n_others, 1), np.nan)
     # Mean boxes of objects that an annotator did not draw, and boxes that few drew.
     n_asked, n_drawn = cells.n_others + 1, cells.n_others_drew + cells.drawn
-    has_parts = np.zeros(len(matched.data.image_names), np.bool_)
-    has_parts[annotations.image[known]] = True
-    looked_at = has_parts[cells.image] | ~known.any()
-    missed = np.flatnonzero(looked_at & ~cells.drawn & (2 * n_drawn >= n_asked))
-    extra = np.flatnonzero(looked_at & cells.drawn & (2 * n_drawn <= n_asked))
+    missed = np.flatnonzero(~cells.drawn & (2 * n_drawn >= n_asked))
+    extra = np.flatnonzero(cells.drawn & (2 * n_drawn <= n_asked))
     own = np.concatenate([missed, extra])
     small = np.concatenate([means[cells.object[missed]], edges[cells.annotation[extra]]])
     key = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
@@ -228,7 +210,7 @@ def _parts(matched: MatchedUnits, known: BoolArray) -> Parts:
     )
     found, has_other = _accepted(odd, box, is_merge, np.stack([small[odd], large, other]))
     odd, box, is_merge = own[odd[found]], box[found], is_merge[found]
-    odd_boxes = np.zeros(len(known), np.bool_)
+    odd_boxes = np.zeros(len(of), np.bool_)
     odd_boxes[box] = True
     odd_boxes[cells.annotation[odd[~is_merge]]] = True
     return Parts(

@@ -41,8 +41,6 @@ class BruteObjects:
         self.merged, self.joined, self.odd = defaultdict(set), defaultdict(set), set()
         self.concerned = {kind: set() for kind in KINDS}
         self.again = self.find_again()
-        # Which boxes are known as parts, or as around several objects, when one looks again.
-        self.known = set()
         self.enter_parts(self.find_parts())
         self.tie_second_boxes()
         self.find_rest()
@@ -91,18 +89,13 @@ class BruteObjects:
         return again
 
     def mean(self, home, without=None):
-        drawn = {who: box for who, (*_, box) in self.objects[home].items() if who != without}
-        boxes = [box for who, box in drawn.items() if (home, who) not in self.known]
-        boxes = boxes or list(drawn.values())
+        boxes = [box for who, (*_, box) in self.objects[home].items() if who != without]
         return np.mean([corners(box) for box in boxes], axis=0) if boxes else None
 
     def find_parts(self):
-        """Look at what each annotator drew beside each object that is odd, and then again."""
+        """Look at what each annotator drew beside each object that is odd."""
         found = []
-        images = {self.image[home] for home, _ in self.known}
         for part, drawn in self.objects.items():
-            if self.known and self.image[part] not in images:
-                continue
             n, asked = 2 * len(drawn), len(self.asked[part])
             for who in self.asked[part]:
                 if who in drawn and n <= asked:
@@ -138,11 +131,7 @@ class BruteObjects:
                 continue
             row = -gain, home, other is not None
             best[part, who, is_merge] = min(best.get((part, who, is_merge), row), row)
-        if not best or self.known:
-            return best
-        self.known = {(home, who) for (_, who, _), (_, home, _) in best.items()}
-        self.known |= {(part, who) for part, who, is_merge in best if not is_merge}
-        return self.find_parts()
+        return best
 
     def tie_second_boxes(self):
         """Tie second boxes and parts in one unit to the object that one of them belongs to."""
