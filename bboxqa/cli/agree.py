@@ -324,9 +324,6 @@ def compare(
     before: Path,
     after: Path,
     config: str | None,
-    pseudonyms: Path | None,
-    out: Path | None,
-    force: bool,
     raw_csv: bool,
     quiet: bool,
     output_format: str,
@@ -344,7 +341,6 @@ def compare(
     annotator, image and id, and overlap; other annotations are matched by similarity. With several
     annotators, agreement before and after is compared in the images that both versions have.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.core.pseudonyms import check_key
     from bboxqa.pipelines.compare import compare_files
     from bboxqa.report.agreement_summary import passes
     from bboxqa.report.result_files import read_saved
@@ -353,30 +349,22 @@ def compare(
         raise click.UsageError("--quiet is about text; leave out --format")
     is_result = all((before / name).is_file() for name in ("manifest.json", "summary.json"))
     manifest = read_saved(before)["manifest"] if is_result else {}
+    to = targets_of(given, [before, after], [config])
     choices = shared.reading_of(config, given, manifest.get("reading", {}))
     of_result = {k: v for k, v in manifest.get("settings", {}).items() if v is not None}
     settings = shared.agree_settings(config, given, of_result or None, choices)
-    if out is not None:
-        from bboxqa.report.result_files import check_folder
-
-        check_folder(out, force=force)
-    if pseudonyms is not None:
-        check_key(pseudonyms, [out])
     with console.tracking() as progress:
         result = compare_files(
             before, after, settings, inputs=manifest.get("inputs", ()) if is_result else None,
-            pseudonyms=pseudonyms, digest=out is not None, choices=choices, progress=progress,
+            pseudonyms=to.key, digest=to.out is not None, choices=choices, progress=progress,
         )  # fmt: skip
-    written = []
-    if out is not None:
+    if to.out is not None:
         from bboxqa.formats.sources import files_read
         from bboxqa.report.comparison import write_comparison
 
-        kept = files_read([before, after, config])
-        write_comparison(result, out, raw_csv=raw_csv, kept=kept)
-        written = [out]
+        write_comparison(result, to.out, raw_csv=raw_csv, kept=files_read(to.inputs))
     more = {"quiet": True} if quiet else {}
-    console.show(COMPARISON_VIEWS, result, output_format, written, **more)
+    console.show(COMPARISON_VIEWS, result, output_format, [*filter(None, [to.out])], **more)
     measured = result.after.agreement
     gated = settings.min_alpha is not None or settings.min_f1 is not None
     return 1 if gated and (measured is None or not passes(measured)) else 0
