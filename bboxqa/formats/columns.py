@@ -15,7 +15,13 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, FrozenArrays, IndexArray, IntArray
 from bboxqa.core.json_values import shortened
-from bboxqa.model.masks import MAX_MASK_PIXELS, compress_counts, decode_counts, run_bounds
+from bboxqa.model.masks import (
+    MAX_MASK_PIXELS,
+    compress_counts,
+    decode_counts,
+    span_bounds,
+    spans_of_runs,
+)
 
 
 class Kind(IntEnum):
@@ -344,7 +350,7 @@ def mask_of(value: dict[str, Any]) -> dict[str, Any]:
     problem, bounds, text = problem or wrong, (np.nan,) * 4, b""
     if not problem and total == height * width:
         array = np.array(runs, np.int64)
-        bounds = run_bounds(array, height)
+        bounds = span_bounds(spans_of_runs(array), height)
         text = counts.encode() if isinstance(counts, str) else compress_counts(array, height, width)
     return {
         "size": (height, width),

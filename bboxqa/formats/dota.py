@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.document import Record
+from bboxqa.formats.document import Record, Where
 from bboxqa.formats.images import FileImages
 from bboxqa.formats.label_folders import holds_labels
 from bboxqa.formats.member import Member
@@ -58,12 +58,12 @@ def _add_file(into: Collector, member: Member, image: Record, text: str) -> None
             values.append(found)
         elif words and not _HEADER.match(line):
             problem = f"{line.strip()[:_SHOWN]!r} is no label; expected 8 numbers of pixels"
-            into.defect("T001", f"{problem}, a category and 0 or 1", (member.name, at))
+            into.defect("T001", f"{problem}, a category and 0 or 1", Where(member.name, at))
     corners = np.array(values).reshape(-1, 4, 2)
     turns = shapes.rotations_of(corners).tolist() if rows else ()
     for (at, rest), ring, degrees in zip(rows, values, turns, strict=True):
         *name, mark = rest.split() if re.search(r"\S\s+\d\s*\Z", rest) else (rest, "0")
-        x, y, where = ring[::2], ring[1::2], (member.name, at)
+        x, y, where = ring[::2], ring[1::2], Where(member.name, at)
         record: Record = {
             "image_id": image["id"],
             "category_id": into.category(" ".join(" ".join(name).split()), where),

@@ -254,20 +254,6 @@ def decode_counts(counts: bytes) -> IndexArray:
     return numbers
 
 
-def run_bounds(runs: IndexArray, height: int) -> tuple[float, float, float, float]:
-    """Return left, top, right and bottom of a mask in pixels; NaN where it is empty.
-
-    Runs go column by column, beginning with a run outside the mask.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> run_bounds(np.array([5, 2, 2, 1, 6]), 4)
-    (1.0, 1.0, 3.0, 3.0)
-    """
-    return span_bounds(spans_of_runs(runs), height)
-
-
 def compress_counts(runs: IndexArray, height: int, width: int) -> bytes:
     """Return COCO's compressed form of run lengths, which add up to `height` times `width`.
 

@@ -15,7 +15,13 @@ from bboxqa.geometry.boxes import bbox_iou, corners, rotated_iou
 from bboxqa.geometry.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.model import rotated_boxes
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.masks import SegmentationKind, Segmentations, decode_counts, run_bounds
+from bboxqa.model.masks import (
+    SegmentationKind,
+    Segmentations,
+    decode_counts,
+    span_bounds,
+    spans_of_runs,
+)
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout
 from bboxqa.rules.document import Document
@@ -226,7 +232,8 @@ def row_major_masks(document: Document, tolerance: float) -> IndexArray:
         row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
         if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
             continue
-        top, left, bottom, right = run_bounds(runs_of(document, row), width)
+        spans = spans_of_runs(runs_of(document, row))
+        top, left, bottom, right = span_bounds(spans, width)
         if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
             found.append(row)
     return np.array(found, np.int64)

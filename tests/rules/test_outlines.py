@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import document_of, findings, mended, only
 
-from bboxqa.model.masks import compress_counts, run_bounds
+from bboxqa.model.masks import compress_counts, span_bounds, spans_of_runs
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 
@@ -83,7 +83,7 @@ def test_the_bounds_of_a_mask_are_those_of_its_pixels(seed):
     expected = (np.nan,) * 4
     if len(rows):
         expected = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
-    assert np.array_equal(run_bounds(runs, height), expected, equal_nan=True)
+    assert np.array_equal(span_bounds(spans_of_runs(runs), height), expected, equal_nan=True)
 
 
 def row_major(pixels, *, compressed=False):

@@ -343,9 +343,9 @@ class _Records:
         self, element: Element, label: str | None, image: Record, shared: Record, frame: int = -1
     ) -> None:
         into, values, what = self._into, element.values, element.name
-        where, name = (self._member, element.line), (label or "").strip()
+        where, name = Where(self._member, element.line), (label or "").strip()
         size = (image["width"], image["height"]) if "height" in image else None
-        try:
+        with into.refusing(what, where):
             shape = shape_of(element, size, into.masks)
             record = {"image_id": image["id"], **shared, **into.boxed(shape)}
             if attributes := attributes_of(element, shape.get("attributes"), is_tracked=frame >= 0):
@@ -355,17 +355,13 @@ class _Records:
             if frame >= 0:
                 record["own_id"] = f"track {values.get('id', '')}, frame {frame}"
             row = into.labelled(record, name, where, f"{what}: has no label")
-        except ValueProblemError as error:
-            into.refused(error, what, where)
-            return
-        labels = self._labels
-        if row < 0:
-            self._apart.add(name)
-        elif name and labels and name not in labels:
-            problem = f"label {one_line(name)!r} is not among the labels at the beginning"
-            into.defect("T041", f"{problem} of the file", where, row)
-        elif "joints" in shape:
-            into.check_joints(what, len(shape["joints"]), name, where, row)
+            if row < 0:
+                self._apart.add(name)
+            elif name and self._labels and name not in self._labels:
+                problem = f"label {one_line(name)!r} is not among the labels at the beginning"
+                into.defect("T041", f"{problem} of the file", where, row)
+            elif "joints" in shape:
+                into.check_joints(what, len(shape["joints"]), name, where, row)
 
     def _has_frames(self) -> bool:
         """Return whether images are the frames of videos, which are not listed."""
@@ -392,7 +388,7 @@ class _Records:
         """Add unused labels, the frames without shapes, and notes."""
         for name, line in self._labels.items():
             if name not in self._apart:
-                self._into.category(name, (self._member, line))
+                self._into.category(name, Where(self._member, line))
         if has_frames := self._has_frames():
             # In frames without shapes nobody drew anything.
             for job in self._jobs:

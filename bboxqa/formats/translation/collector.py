@@ -47,10 +47,6 @@ class BrokenTextError(DatasetError):
     """A file that is cut off, or does not have the text format that it seems to have."""
 
 
-Place = tuple[str, int | str]
-"""A `Where`, or a plain tuple, which is made in less time."""
-
-
 class Part(msgspec.Struct, frozen=True, eq=False):
     """`WINDOW` consecutive annotations that were collected; the last part has fewer."""
 
@@ -117,7 +113,7 @@ class Collector:
         self.records: list[Record] = []
         self.records_apart: list[Record] = []
         """The annotations with all their keys, if these are requested, and those without a box."""
-        self._waiting: list[tuple[Record, Place]] = []
+        self._waiting: list[tuple[Record, Where]] = []
         self._images: dict[Hashable, Record] = {}
         self._asked: set[tuple[int, str]] = set()
         self._works: Counter[tuple[Hashable, str]] = Counter()
@@ -285,12 +281,12 @@ class Collector:
             self.defect(*defect, where)
         return known
 
-    def category(self, name: str, where: Place) -> int:
+    def category(self, name: str, where: Where) -> int:
         """Return the id of a category."""
         if name not in self._categories:
             self._categories[name] = len(self._categories) + 1
             self._names.append(name)
-            self.category_places.append(Where(*where))
+            self.category_places.append(where)
         return self._categories[name]
 
     def skeleton(self, name: str, joints: Sequence[str], limbs: Sequence[tuple[str, str]]) -> None:
@@ -298,14 +294,14 @@ class Collector:
         if len({*joints}) == len(joints):
             self._skeletons.setdefault(name, (joints, limbs))
 
-    def check_joints(self, label: str, n: int, name: str, where: Place, row: int) -> None:
+    def check_joints(self, label: str, n: int, name: str, where: Where, row: int) -> None:
         """Report an annotation, called `label`, with other joints than its category lists."""
         n_listed = len(self._skeletons.get(name, ((), ()))[0])
         if row >= 0 and n and n_listed and n != n_listed:
             problem = f"{label} has {count(n, 'point')}; its label {one_line(name)!r} has"
             self.defect("K001", f"{problem} {n_listed}", where, row)
 
-    def annotation(self, record: Record, where: Place) -> int:
+    def annotation(self, record: Record, where: Where) -> int:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
         joints = record.pop("joints", None)
         if joints is not None and "category_id" in record:
@@ -347,7 +343,7 @@ class Collector:
             found[3 * place : 3 * place + 3] = points[3 * number : 3 * number + 3]
         return found
 
-    def labelled(self, record: Record, label: str, where: Place, missing: str) -> int:
+    def labelled(self, record: Record, label: str, where: Where, missing: str) -> int:
         """Add an annotation with its label; return its row, or -1 without a box.
 
         If it has no label, the defect says `missing`, such as "shape 3: has no label".
@@ -362,9 +358,9 @@ class Collector:
             self.defect("T004", missing, where, row)
         return row
 
-    def defect(self, code: str, message: str, where: Place, row: int = -1, cause: str = "") -> None:
+    def defect(self, code: str, message: str, where: Where, row: int = -1, cause: str = "") -> None:
         """Add a defect of a record, or of the annotation with index `row`."""
-        self.defects.append(ToolDefect(code, message, Where(*where), row, cause))
+        self.defects.append(ToolDefect(code, message, where, row, cause))
 
     @contextmanager
     def refusing(self, label: str, where: Where) -> Iterator[None]:
@@ -372,13 +368,9 @@ class Collector:
         try:
             yield
         except ValueProblemError as error:
-            self.refused(error, label, where)
-
-    def refused(self, error: ValueProblemError, label: str, where: Place) -> None:
-        """Report a shape, which `label` names, that cannot be converted."""
-        self.tally["empty"] += isinstance(error, EmptyMaskProblemError)
-        what = "the mask " * isinstance(error, MaskProblemError)
-        self.defect(error.code, f"{label}: {what}{error}", where)
+            self.tally["empty"] += isinstance(error, EmptyMaskProblemError)
+            what = "the mask " * isinstance(error, MaskProblemError)
+            self.defect(error.code, f"{label}: {what}{error}", where)
 
     def flush(self) -> None:
         """Add the last annotations to the columns."""

@@ -10,7 +10,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.columns import degrees
 from bboxqa.formats.translation.masks import runs_of
 from bboxqa.formats.translation.shapes import mapping
-from bboxqa.model.masks import run_bounds
+from bboxqa.model.masks import span_bounds, spans_of_runs
 from bboxqa.model.rotated_boxes import corners, from_corners, turned_to, upright
 
 Record = dict[str, Any]
@@ -79,7 +79,7 @@ def bounds_of(annotation: Record) -> tuple[float, float, float, float] | None:
     """Return left, top, right and bottom of an outline; None where there is none."""
     if isinstance(annotation.get("segmentation"), dict):
         runs, height, _ = runs_of(annotation)
-        return run_bounds(runs, height)
+        return span_bounds(spans_of_runs(runs), height)
     flat = [each for ring in flat_rings(annotation) for each in ring]
     x, y = flat[::2], flat[1::2]
     return (min(x), min(y), max(x), max(y)) if flat else None
