@@ -430,6 +430,7 @@ def displaced(
     largest share of the size. Of three annotators or more, they differ from 0 significantly more
     than the others.
     """
+    # Of three of whom one copies, two are left.
     shape, known = (len(annotators), -1), annotators["n_images"] > 0
     significant = (holm(offsets["p_value"]) < ALARM).reshape(shape)
     lost, is_rotated = _lost(offsets).reshape(shape), "measure" in offsets.columns
@@ -454,14 +455,14 @@ def displaced(
             if not of_reference and in_halves((sign * large)[known][:, None])[0]:
                 # Half err one way and half the other way: those with the higher figures, or the
                 # first of two, whose offset is the opposite of the other's.
-                places = places[sign[places] > 0] if len(sign) > 2 else places[:1]
+                places = places[sign[places] > 0] if known.sum() > 2 else places[:1]
                 groups[tuple(places.tolist())] = None
                 continue
-            if len(sign) > 2:
+            if known.sum() > 2:
                 places = above_others(size, annotators["n_images"])
                 places = places[large[places]]
             elif not of_reference:
-                places = places[places == 0]
+                places = places[places == np.argmax(known)]
             groups |= dict.fromkeys((place,) for place in places.tolist())
         for group in groups:
             words = _words(own[:, group[0]], number)

@@ -174,17 +174,11 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
     names = [name for name in ("rotated_offsets", "offsets") if name in of.available]
     every = of.table(names[0]) if names and (len(left) == 2 or apart) else None
     if every is not None:
-        people, offsets = annotators, every
-        if len(left) == 2:
-            # Of three of whom one copies, two are left.
-            n_rows = len(offsets) // len(people)
-            offsets = offsets.take((n_rows * left[:, None] + range(n_rows)).ravel())
-            people, n_apart = annotators.take(left), n_apart[left]
         is_good = of.part.place.mean_iou >= LEVELS["place"][0]
         at = of.part.threshold_label if is_good else ""
         drawn = shape_word(of.matched.compared)
         yield from disagreements.offset_findings(
-            people, offsets, n_apart, threshold=at, drawn=drawn
+            annotators, every, n_apart, threshold=at, drawn=drawn
         )
     if len(annotators) == 2:
         yield from disagreements.two_annotators(of)
