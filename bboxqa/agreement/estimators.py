@@ -136,9 +136,6 @@ class SumTable(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     make: Callable[[], Any]
     """Returns a (D, G) array or sparse array. Called once, when the sums are first needed."""
-    by_row: bool = False
-    """Whether rows are multiplied one at a time. Products of one row and of several add numbers in
-    a different order, which changes the last bit."""
 
     @cached_property
     def sums(self) -> Any:

@@ -246,8 +246,7 @@ def mean_estimator(alphas: FloatArray, images: IndexArray) -> Resampled:
     """Return the mean of alphas of images, (I,) or NaN, as `image_estimators` does."""
     drawn = alphas[images]
     rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
-    table = SumTable(lambda: rows, by_row=True)
-    return Resampled(table, lambda of: ratio(*of), np.arange(len(images)))
+    return Resampled(SumTable(lambda: rows), lambda of: ratio(*of), np.arange(len(images)))
 
 
 def coincidence_tables(found: Coincidences, n_values: int) -> tuple[Any, Any]:

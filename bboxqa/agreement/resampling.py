@@ -190,10 +190,7 @@ def replicates_of_all(
             weights = counts.astype(np.float64)
             start, stop = stop, stop + weights.shape[1]
             sums: dict[SumTable, FloatArray] = {
-                table: np.stack([row @ weights for row in own])
-                if table.by_row
-                else np.asarray(own @ weights)
-                for table, own in tables.items()
+                table: np.asarray(own @ weights) for table, own in tables.items()
             }
             for name in names:
                 values = estimators[name].evaluate(sums[estimators[name].table])
