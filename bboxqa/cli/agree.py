@@ -204,7 +204,7 @@ def targets_of(
     if folder is not None:
         from bboxqa.pipelines.send_back import check_send_back
 
-        check_send_back(folder, to, paths)
+        check_send_back(folder, to, paths, force=force)
     console.refuse_inputs([report, folder], inputs, images, out)
     if out is not None:
         from bboxqa.report.result_files import check_folder

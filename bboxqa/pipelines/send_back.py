@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 from bboxqa.core.arrays import AnyPath, FloatArray
 from bboxqa.core.errors import DatasetError, OutputError
 from bboxqa.core.file_names import normalised_name
-from bboxqa.core.files import filled_folder, writing
-from bboxqa.core.text import count, first_few, in_natural_order
+from bboxqa.core.files import digest_of, filled_folder, writing
+from bboxqa.core.text import clean, count, first_few, in_natural_order
 from bboxqa.formats.choices import choices_of
 from bboxqa.formats.opening import SENT_LISTS
 from bboxqa.formats.records import ASKED_KEYS, UNNAMED
@@ -46,12 +47,17 @@ class SentList(msgspec.Struct, frozen=True, kw_only=True):
     rotated: str | None = None
     """What the user said of boxes of five numbers."""
     objects: tuple[ReviewObject, ...]
+    digests: dict[str, str] = {}
+    """The digests of the sent files, by their path in the folder."""
 
 
-def check_send_back(folder: Path, to: str, inputs: Iterable[AnyPath | None]) -> None:
+def check_send_back(
+    folder: Path, to: str, inputs: Iterable[AnyPath | None], *, force: bool
+) -> None:
     """Refuse a format or a folder that cannot be written, before anything is read.
 
-    A folder with files is not replaced: what came back exists once.
+    Only a folder that was sent before is replaced, if `force` and its files are those that were
+    sent: what came back exists once.
     """
     writer(to)
     if folder.exists() and not folder.is_dir():
@@ -59,10 +65,22 @@ def check_send_back(folder: Path, to: str, inputs: Iterable[AnyPath | None]) -> 
     for each in (Path(each) for each in inputs if each is not None):
         if each.is_dir() and folder.resolve().is_relative_to(each.resolve()):
             raise OutputError(f"{folder}: lies in {each}, which is read; name another folder")
-    if folder.is_dir() and any(folder.iterdir()):
-        are_lists = all((folder / name).is_file() for name in SENT_LISTS)
-        found = "was sent before" if are_lists else "has other files"
-        raise OutputError(f"{folder}: {found}; name another folder with --send-back")
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    if not all((folder / name).is_file() for name in SENT_LISTS):
+        raise OutputError(f"{folder}: has other files; name another folder with --send-back")
+    if not force:
+        raise OutputError(f"{folder}: was sent before; name another folder, or add --force")
+    sent: dict[str, str] = {}
+    with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        sent = msgspec.json.decode((folder / SENT_LISTS[0]).read_bytes(), type=SentList).digests
+    with writing(folder):
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            is_sent = path.is_dir() or (path.is_file() and sent.get(name) == digest_of(path))
+            if name != SENT_LISTS[0] and not is_sent:
+                problem = f"{clean(str(path))}: is not as it was sent, and may be what came back"
+                raise OutputError(f"{problem}; name another folder with --send-back")
 
 
 def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to: str) -> list[str]:
@@ -136,6 +154,9 @@ def send(
             objects=objects,
         )
         (scratch / SENT_LISTS[1]).write_text("".join(_rows(objects)), "utf-8")
+        files = sorted(each for each in scratch.rglob("*") if each.is_file())
+        digests = {each.relative_to(scratch).as_posix(): digest_of(each) for each in files}
+        listed = msgspec.structs.replace(listed, digests=digests)
         (scratch / SENT_LISTS[0]).write_text(json_text(msgspec.to_builtins(listed)), "utf-8")
     n = sum(each.proposed for each in objects)
     open_ = f"{count(n, 'proposed box', 'proposed boxes')} among them: delete what is no object"

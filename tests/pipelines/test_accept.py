@@ -356,13 +356,15 @@ def test_what_a_user_may_get_wrong(tmp_path):
         (["--to", "cvat"], "goes with --to"),
         (["--send-back", "new", "--to", "cvatt"], "did you mean 'cvat'"),
         (["--send-back", "full", "--to", "cvat"], "has other files"),
-        (["--send-back", "review", "--to", "cvat", "--force"], "was sent before; name another"),
+        (["--send-back", "review", "--to", "cvat"], "was sent before"),
+        (["--send-back", "review", "--to", "cvat", "--force"], "b.zip: is not as it was sent"),
         (["--send-back", "export.json", "--to", "cvat"], "is a file"),
     ],
 )
 def test_a_folder_or_format_that_cannot_be_sent(options, message, tmp_path):
     sent(tmp_path, "cvat")
     write(tmp_path / "full" / "a.txt", "a")
+    write(tmp_path / "review" / "b.zip", "b")
     done = run("agree", "export.json", "--annotator-key", "who", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
