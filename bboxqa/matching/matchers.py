@@ -24,6 +24,8 @@ class Matcher(msgspec.Struct, frozen=True):
     The P pairs reach the threshold; weights are (P,) int64 and positive."""
     most_annotators: int | None = None
     """The largest number of annotators in a data set; None for any number."""
+    by_order: bool = False
+    """Whether the result depends on the order of three or more annotators."""
 
 
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
@@ -100,7 +102,7 @@ def auto(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) ->
 MATCHERS: dict[str, Matcher] = {
     "auto": Matcher(auto),
     "hungarian": Matcher(hungarian, most_annotators=2),
-    "recursive": Matcher(recursive),
+    "recursive": Matcher(recursive, by_order=True),
     "greedy": Matcher(linked),
     "average": Matcher(partial(linked, linkage="average")),
     "complete": Matcher(partial(linked, linkage="complete")),

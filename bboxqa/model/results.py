@@ -175,6 +175,9 @@ class ThresholdResult(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Number of objects; annotations that are matched with each other count as one object."""
     n_complete_units: int
     """Number of objects drawn by every annotator who was asked."""
+    greedy_alpha: float
+    """The pooled alpha under greedy matching, which does not depend on the order of the annotators;
+    NaN where there are fewer than three annotators or matching is not recursive."""
     make_tables: Mapping[str, Callable[[], Table]]
     """Make `images`, `pairs`, `categories` and `units`, which only some views read."""
     reliability: ReliabilityData

@@ -355,7 +355,11 @@ def agree_with(
     check_number(data)
     part = compared_images(data)
     matchers.check_matcher(part.data.annotations, settings.matcher)
-    counted = count_agreement(part, settings, progress=progress)
+    # With three annotators in an image, the result depends on the order in which they are joined.
+    # Greedy matching has no such order.
+    several = data.assigned.sum(1)
+    greedy = bool((several > 2).any()) and matchers.MATCHERS[settings.matcher].by_order
+    counted = count_agreement(part, settings, greedy=greedy, progress=progress)
     chance = ChanceCounts(
         np.zeros((len(settings.iou_threshold), len(data.image_names), 2)), "it was not measured"
     )
@@ -369,7 +373,7 @@ def agree_with(
         thresholds = with_repeats(thresholds, data, settings, data.repeats, progress=progress)
     result = AgreementResult(
         thresholds=thresholds,
-        n_images=int((data.assigned.sum(1) >= 2).sum()),
+        n_images=int((several >= 2).sum()),
         annotator_names=data.annotator_names,
         n_annotations=len(part.data.annotations),
         n_crowd=int(data.annotations.iscrowd.sum()),

@@ -37,7 +37,7 @@ from bboxqa.matching.matchers import match, match_pairwise, pair_weights
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.units import CandidatePairs, ReliabilityData, UnitTable, join_units
+from bboxqa.model.units import CandidatePairs, Coincidences, ReliabilityData, UnitTable, join_units
 
 # An image with more pairs is a part of its own, so that two crowded images are never in memory
 # together.
@@ -238,6 +238,8 @@ class ThresholdCounts(msgspec.Struct, frozen=True, eq=False):
     """The value that each annotator gave each unit, and empty images if they count."""
     sums: ThresholdSums
     """Sums by image, without pairs that match by chance."""
+    greedy: Coincidences | None
+    """Coincidences by image of the greedy matcher, if requested."""
     categories: ObjectSums
     """By category; a pair counts for the categories of both annotations."""
     matched: CandidatePairs
@@ -266,11 +268,12 @@ def count_agreement(
     whole: ImagePart,
     settings: AgreeSettings,
     *,
+    greedy: bool = False,
     progress: Progress | None = None,
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count agreement.
 
-    Large data sets are compared part
+    With `greedy`, they are matched by the greedy matcher as well. Large data sets are compared part
     by part, so that memory does not grow with the pairs of all images. A crowded image whose pairs,
     or whose objects and annotators, do not fit in memory is refused.
     """
@@ -279,11 +282,11 @@ def count_agreement(
     n_parts = -(-n // _PART)
     is_crowded = possible_pairs(data.annotations, n_images) > _CROWDED
     if n_images < 2 or (n_parts < 2 and not is_crowded.any()):
-        matchings, counts = _match(data, settings, progress)
+        matchings, counts = _match(data, settings, greedy=greedy, progress=progress)
     else:
         parts, counts, bounds = [], Counter[str](), [(0, 0)]
         for part in split_images(data, min(n_parts, n_images)):
-            found, more = _match(part, settings)
+            found, more = _match(part, settings, greedy=greedy)
             parts.append(found)
             counts += more
             image, row = bounds[-1]
@@ -293,14 +296,15 @@ def count_agreement(
         matchings = [_joined(each, bounds) for each in zip(*parts, strict=True)]
     thresholds = []
     for (units, matched, alone), threshold in zip(matchings, settings.iou_threshold, strict=True):
-        reliability = reliability_of(whole, units, settings)
+        reliability, *others = (reliability_of(whole, each, settings) for each in units)
         n_names, least = len(data.category_names), threshold - TOLERANCE
         objects = count_objects(data.annotations, matched, alone, data.assigned, n_names, least)
         thresholds.append(
             ThresholdCounts(
-                units=units,
+                units=units[0],
                 reliability=reliability,
                 sums=_sums(whole, settings, reliability, objects.images),
+                greedy=coincidences(others[0], settings.missing) if greedy else None,
                 categories=objects.categories,
                 matched=matched,
                 alone=alone,
@@ -337,7 +341,8 @@ def _sums(
 class _Matching(NamedTuple):
     """What was matched at one threshold."""
 
-    units: UnitTable
+    units: list[UnitTable]
+    """Those of the matcher, and of the greedy matcher if that is requested."""
     matched: CandidatePairs
     """All pairs of annotations of one unit."""
     alone: IndexArray
@@ -345,7 +350,7 @@ class _Matching(NamedTuple):
 
 
 def _match(
-    data: Dataset, settings: AgreeSettings, progress: Progress | None = None
+    data: Dataset, settings: AgreeSettings, *, greedy: bool, progress: Progress | None = None
 ) -> tuple[list[_Matching], Counter[str]]:
     """Return what is matched at each threshold, and the counts of `candidate_pairs`."""
     pairs, counts = candidate_pairs(
@@ -359,18 +364,20 @@ def _match(
     for done, threshold in enumerate(settings.iou_threshold, 1):
         reaches = pairs.similarity >= threshold - TOLERANCE
         admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
-        lenient = settings.category_lenient
-        units = match(
-            annotations, admissible, settings.matcher, threshold, category_lenient=lenient
-        )
-        check_annotators(data, units)
+        of_matchers = []
+        for matcher in (settings.matcher, *["greedy"] * greedy):
+            lenient = settings.category_lenient
+            units = match(annotations, admissible, matcher, threshold, category_lenient=lenient)
+            check_annotators(data, units)
+            of_matchers.append(units)
+        units = of_matchers[0]
         inside = units.unit[admissible.left] == units.unit[admissible.right]
         known = admissible.take(np.flatnonzero(inside))
         matched = unit_pairs(
             data, units, known, settings.similarity, all_touched=settings.all_touched
         )
         alone = matched_alone(annotations, admissible, inside, settings, threshold)
-        found.append(_Matching(units, matched, alone))
+        found.append(_Matching(of_matchers, matched, alone))
         if progress is not None:
             progress("matching", done, len(settings.iou_threshold))
     return found, counts
@@ -384,8 +391,9 @@ def _joined(parts: Sequence[_Matching], bounds: Sequence[tuple[int, int]]) -> _M
         (each.matched.left + row, each.matched.right + row, each.matched.similarity)
         for each, row in every
     )
+    of_matchers = zip(*(each.units for each in parts), strict=True)
     return _Matching(
-        join_units([each.units for each in parts], images),
+        [join_units(tables, images) for tables in of_matchers],
         CandidatePairs(*map(np.concatenate, zip(*matched, strict=True))),
         np.hstack([each.alone + row for each, row in every]),
     )

@@ -272,7 +272,7 @@ def _result_of(of: MeasuredThreshold) -> ThresholdResult:
     complete = int((missing == 0).sum())
     n_images = int((part.data.assigned.sum(1) >= 2).sum())
     found = pooled_alpha(sums.coincidences, one_group=n_images == 1)
-    status = found.status
+    status, greedy = found.status, nan
     if status == NO_VARIATION and 0 < complete == n_units:
         status = ALL_AGREE
     image_alpha, meaningful, with_alpha = sums.image_alpha, sums.meaningful_alpha, of
@@ -280,6 +280,8 @@ def _result_of(of: MeasuredThreshold) -> ThresholdResult:
         status = status if isnan(found.value) else reason
         image_alpha = meaningful = np.full_like(image_alpha, nan)
         with_alpha = of._replace(intervals={})
+    elif counts.greedy is not None:
+        greedy = pooled_alpha(counts.greedy).value
     names = part.data.category_names
     drawn = np.bincount(part.data.annotations.category, minlength=len(names))
     largest = ("", nan)
@@ -310,6 +312,7 @@ def _result_of(of: MeasuredThreshold) -> ThresholdResult:
         place=place,
         n_units=n_units,
         n_complete_units=complete,
+        greedy_alpha=greedy,
         make_tables={
             "images": partial(_image_table, of),
             "pairs": partial(_pair_table, of, reliability),

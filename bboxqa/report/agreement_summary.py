@@ -103,7 +103,7 @@ def figures_at(part: ThresholdResult) -> Record:
         "existence": {**drawn, "reason": existence.reason or None},
         "class": picked(part.class_agreement, *named),
         "place": {**placed, "below_threshold": {"value": below, "interval": ends}},
-        **picked(part, "all_asked_alpha", "all_asked_f1"),
+        **picked(part, "greedy_alpha", "all_asked_alpha", "all_asked_f1"),
         **picked(part, "n_units", "n_complete_units"),
     }
 

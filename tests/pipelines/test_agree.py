@@ -31,7 +31,7 @@ BOX = (10.0, 10.0, 20.0, 20.0)
 FIELDS = ("alpha", "status", "interval", "observed", "expected", "mean_image_alpha",
           "meaningful_image_alpha",
           "mean_image_interval", "mean_drawn_image_alpha", "share_of_images_at_1", "existence",
-          "class_agreement", "place", "n_units", "n_complete_units")  # fmt: skip
+          "class_agreement", "place", "n_units", "n_complete_units", "greedy_alpha")  # fmt: skip
 TABLES = ("images", "categories", "pairs")
 
 

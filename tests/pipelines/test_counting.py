@@ -51,18 +51,21 @@ def cases(draw):
     )
     drawn = np.bincount(data.annotations.image, minlength=n_images)
     empty = np.flatnonzero((drawn == 0) & (data.assigned.sum(1) > 1)).astype(np.int32)
-    return ImagePart(data, empty), settings
+    return ImagePart(data, empty), settings, draw(st.booleans())
 
 
 @given(cases(), st.sampled_from([1, 2, 10**9]), st.sampled_from([2, 1 << 20]))
 def test_parts_in_turn_are_the_whole(case, size, crowded):
-    images, settings = case
+    images, settings, greedy = case
     said = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_PART", size)
         patch.setattr(counting, "_CROWDED", crowded)
-        found = count_agreement(images, settings, progress=lambda *each: said.append(each))
-    whole = count_agreement(images, settings)
+        found = count_agreement(
+            images, settings, greedy=greedy, progress=lambda *each: said.append(each)
+        )
+    whole = count_agreement(images, settings, greedy=greedy)
+    assert all((each.greedy is not None) == greedy for each in whole.thresholds)
     same(found, whole)
     comparing = [each for each in said if each[0] == "comparing"]
     n = len(images.data.annotations)
@@ -73,9 +76,9 @@ def test_parts_in_turn_are_the_whole(case, size, crowded):
 def same(joined, whole):
     assert joined.counts == whole.counts
     for found, expected in zip(joined.thresholds, whole.thresholds, strict=True):
-        for name in ("units", "reliability", "matched", "categories"):
+        for name in ("units", "reliability", "greedy", "matched", "categories"):
             ours, theirs = getattr(found, name), getattr(expected, name)
-            for field in fields(theirs):
+            for field in () if theirs is None else fields(theirs):
                 one, other = getattr(ours, field.name), getattr(theirs, field.name)
                 np.testing.assert_array_equal(one, other)
                 assert type(one) is type(other)
