@@ -1,7 +1,7 @@
 """Exceptions whose text a command can print unchanged, and its options as arguments of Python."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -12,10 +12,6 @@ _SHOWN = 20
 
 class BboxqaError(Exception):
     """Root of all errors raised on purpose; its text is written for the user."""
-
-    def change_texts(self, change: Callable[[str], str]) -> None:
-        """Change every text of the message."""
-        self.args = tuple(map(change, self.args))
 
 
 class ConfigError(BboxqaError):
@@ -97,15 +93,12 @@ class DatasetError(BboxqaError):
         self.added: tuple[str, ...] = ()
         super().__init__(self.problems, advice)
 
-    def with_advice(self, more: Iterable[str]) -> Self:
-        """Return the error with more lines of advice."""
-        added = (*self.added, *more)
-        advice = "\n".join(filter(None, (self.advice, *added[len(self.added) :])))
-        error = type(self)(
-            self.problems, advice, command=self.command, total=self.total, files=self.files
-        )
-        error.added = added
-        return error
+    def with_advice(self, more: Sequence[str]) -> Self:
+        """Return the error after adding lines of advice."""
+        self.added = (*self.added, *more)
+        self.advice = "\n".join(filter(None, (self.advice, *more)))
+        self.args = self.problems, self.advice
+        return self
 
     def change_texts(self, change: Callable[[str], str]) -> None:
         """Change every text of the message."""

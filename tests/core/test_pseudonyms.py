@@ -6,7 +6,7 @@ from multiprocessing import get_context
 
 import pytest
 
-from bboxqa import ConfigError, OutputError
+from bboxqa import OutputError
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.pseudonyms import hider, identity_of_key, pseudonyms_of
 
@@ -79,6 +79,3 @@ def test_errors_keep_their_kind_and_their_number():
     error = DatasetError(["x"], "See: do ann\nAsk ann.", command="do ann").with_advice(["ann"])
     error.change_texts(lambda text: text.replace("ann", "p1"))
     assert error.advice == "See: do p1\nAsk p1.\np1"
-    setting = ConfigError("is ann", "reference")
-    setting.change_texts(lambda text: text.replace("ann", "p1"))
-    assert (str(setting), setting.setting) == ("reference is p1", "reference")
