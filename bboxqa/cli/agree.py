@@ -10,7 +10,7 @@ import click
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
 from bboxqa.cli.options import A_PATH, COMPARING, READING, params
-from bboxqa.core.errors import BboxqaError
+from bboxqa.core.errors import BboxqaError, DatasetError
 from bboxqa.report import AGREEMENT_VIEWS, COMPARISON_VIEWS
 
 if TYPE_CHECKING:
@@ -343,21 +343,29 @@ def compare(
     """  # noqa: D301 - click reads the sign
     from bboxqa.pipelines.compare import compare_files
     from bboxqa.report.agreement_summary import passes
+    from bboxqa.report.comparison import since_lines
     from bboxqa.report.result_files import read_saved
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
     is_result = all((before / name).is_file() for name in ("manifest.json", "summary.json"))
-    manifest = read_saved(before)["manifest"] if is_result else {}
+    saved = read_saved(before) if is_result else None
+    manifest = {} if saved is None else saved["manifest"]
     to = targets_of(given, [before, after], [config])
     choices = shared.reading_of(config, given, manifest.get("reading", {}))
     of_result = {k: v for k, v in manifest.get("settings", {}).items() if v is not None}
     settings = shared.agree_settings(config, given, of_result or None, choices)
     with console.tracking() as progress:
         result = compare_files(
-            before, after, settings, inputs=manifest.get("inputs", ()) if is_result else None,
-            pseudonyms=to.key, digest=to.out is not None, choices=choices, progress=progress,
+            before, after, settings, saved=saved, pseudonyms=to.key, digest=to.out is not None,
+            choices=choices, progress=progress,
         )  # fmt: skip
+    if isinstance(result, dict):
+        if to.out is not None:
+            raise DatasetError([result["reason"]], "Without the measured files, leave --out out.")
+        views: dict[str, Any] = {"json": dict, "text": since_lines}
+        console.print_result(result, views, output_format, None)
+        return 0
     if to.out is not None:
         from bboxqa.formats.sources import files_read
         from bboxqa.report.comparison import write_comparison

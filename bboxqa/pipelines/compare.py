@@ -1,7 +1,6 @@
 """Differences between two versions of a data set, or since a result was saved."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from math import isnan, nan
 from pathlib import Path
@@ -33,9 +32,9 @@ from bboxqa.agreement.resampling import (
     replicates_of_all,
 )
 from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress, distinct
-from bboxqa.core.errors import BboxqaError, DatasetError
+from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.machine import one_blas_thread
-from bboxqa.core.text import one_line, typed_paths
+from bboxqa.core.text import one_line
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import given
 from bboxqa.formats.dataset.names import join_advice
@@ -56,7 +55,17 @@ from bboxqa.pipelines.versions import (
     names_of,
     renamed_categories,
 )
+from bboxqa.report.numbers import json_value
 
+# Settings that determine the figures of a result, without those of intervals and display.
+_COMPARED = (
+    "similarity", "iou_threshold", "matcher", "category_lenient", "missing", "empty_images",
+    "all_touched", "sigmas",
+)  # fmt: skip
+_MOVED = (
+    "the measured files are gone or have changed, or predictions were measured with them; to see "
+    "what changed in annotations, keep the former files beside the new ones"
+)
 _OF_VERSIONS = replace(AS_COMPARED, min_annotators=1, by_files="any")
 
 
@@ -123,27 +132,29 @@ def compare_files(
     after: AnyPath,
     settings: AgreeSettings,
     *,
-    inputs: Sequence[Mapping[str, Any]] | None = None,
+    saved: Mapping[str, Any] | None = None,
     pseudonyms: Path | None = None,
     digest: bool = True,
     choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
-) -> ComparisonResult:
+) -> ComparisonResult | dict[str, Any]:
     """Read two versions and compare them, with checked settings.
 
     `before` and `after` are files or folders; the other parameters are those of `compare` and
-    `read`. Where `before` is a saved result, `inputs` are those of its manifest, which are
-    compared; DatasetError is raised if they have changed.
+    `read`. Where `before` is a saved result, `saved` is what `read_saved` returns: then the
+    files that were measured are compared, or if these have changed, the saved figures are.
     """
-    scores = [each["score"] for each in inputs or () if each.get("score") is not None]
+    inputs = [] if saved is None else saved["manifest"]["inputs"]
+    scores = [each["score"] for each in inputs if each.get("score") is not None]
     reading = replace(
         _OF_VERSIONS, pseudonyms=pseudonyms, choices=choices, progress=progress,
-        digest=digest or inputs is not None,
+        digest=digest or saved is not None,
         score=(scores or [AS_COMPARED.score if inputs else 0])[0],
     )  # fmt: skip
     second = read_for(after, settings, reading)
-    if inputs is not None:
-        first = _former(inputs, settings, reading, after)
+    if saved is not None:
+        if (first := _former(inputs, settings, reading)) is None:
+            return _since(saved, str(before), second, settings)
     else:
         first = read_for(before, settings, reading)
         if pseudonyms is not None:
@@ -386,12 +397,9 @@ def _change(
 
 
 def _former(
-    saved: Sequence[Mapping[str, Any]],
-    settings: AgreeSettings,
-    reading: ReadSettings,
-    after: AnyPath,
-) -> Dataset:
-    """Return the data that were measured; raise DatasetError if the files are not as they were."""
+    saved: Sequence[Mapping[str, Any]], settings: AgreeSettings, reading: ReadSettings
+) -> Dataset | None:
+    """Return the data that were measured; None if the files are not as they were."""
     sources = [each for each in msgspec.convert(saved, list[Source]) if each.role == "annotations"]
     files: Files = [each.name for each in sources]
     if all(each.annotator is not None for each in sources):
@@ -399,13 +407,38 @@ def _former(
         for each in sources:
             of_people.setdefault(str(each.annotator), []).append(each.name)
         files = of_people
-    with suppress(BboxqaError):
+    try:
         data = read_for(files, settings, reading)
-        digests = [sorted(str(each.blake2b) for each in of) for of in (sources, data.sources)]
-        if digests[0] == digests[1] and all(each["role"] != "predictions" for each in saved):
-            return data
-    raise DatasetError(
-        ["the measured files are gone or have changed, or predictions were measured with them"],
-        "With a copy of the former files: bboxqa compare FORMER AFTER\n"
-        f"Figures alone: bboxqa agree {typed_paths([after])}, beside those in summary.json",
-    )
+    except BboxqaError:
+        return None
+    digests = [sorted(str(each.blake2b) for each in of) for of in (sources, data.sources)]
+    has_model = any(each["role"] == "predictions" for each in saved)
+    return None if has_model or digests[0] != digests[1] else data
+
+
+def _since(
+    saved: Mapping[str, Any], folder: str, present: Dataset, settings: AgreeSettings
+) -> dict[str, Any]:
+    """Compare saved figures; refuse settings other than those of the saved result."""
+    then = saved["manifest"]["settings"]
+    for key, value in msgspec.json.decode(msgspec.json.encode(settings)).items():
+        if key in _COMPARED and value != then[key]:
+            one, other = (f"{each}".strip("[]") for each in (value, then[key]))
+            problem = f"is {one}, but {other} in the result to compare with; leave it out"
+            raise ConfigError(problem, key)
+    result = agree_with(present, replace(settings, bootstrap=0), with_chance=False)
+    figures = []
+    for old, part in zip(saved["summary"]["thresholds"], result.thresholds, strict=True):
+        for name, was, value in (
+            ("alpha, pooled", old["alpha"], part.alpha),
+            ("alpha, mean over images", old["mean_image_alpha"], part.mean_image_alpha),
+            ("existence, F1", old["existence"]["f1"], part.existence.f1),
+        ):
+            change = None if was is None else json_value(value - was)
+            figure = {"before": was, "now": json_value(value), "difference": change}
+            figures.append({"name": f"{name}, {part.threshold_label}", **figure})
+    n_before, n_now = saved["summary"]["n_annotations"], len(present.annotations)
+    return {
+        "folder": folder, "figures": figures, "annotations_by_id": None,
+        "n_annotations": {"before": n_before, "now": n_now}, "reason": _MOVED,
+    }  # fmt: skip

@@ -1,7 +1,7 @@
 """A comparison of two versions of a data set as text, as one plain object and as a folder."""
 
-from collections.abc import Iterable, Iterator
-from math import isnan
+from collections.abc import Iterable, Iterator, Mapping
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +215,16 @@ def write_comparison(
     found = manifest(result.settings, sources, reading)
     documents = {"summary": summary(result), "manifest": found}
     return write_tables(folder, documents, tables, raw_csv=raw_csv, kept=kept)
+
+
+def since_lines(since: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the figures of a saved result, and those of now."""
+    yield from ("", f"Since {since['folder']}")
+    before, now = since["n_annotations"].values()
+    yield f" {count(before, 'annotation')} before, {now:,} now"
+    rows = [["Agreement", "before", "now", "difference"]]
+    for name, *values, difference in (each.values() for each in since["figures"]):
+        change = difference_text(nan if difference is None else difference)
+        rows.append([name, *(decimal(value) or "–" for value in values), change])
+    yield from (f" {line}" for line in table_lines(rows, left=(0,)))
+    yield f" Note: {since['reason']}"

@@ -123,25 +123,42 @@ def test_the_option_of_agree_says_what_to_type(saved):
     assert "type `bboxqa compare result AFTER`" in done.stderr
 
 
-def test_a_result_is_refused_where_its_file_was_replaced(saved, tmp_path):
+def test_figures_are_compared_where_the_file_was_replaced(saved, tmp_path):
     shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     shutil.copy(saved / "reviewed.json", tmp_path / "export.json")
-    code, text = since(tmp_path, "export.json")
-    assert code == 2
-    assert "the measured files are gone or have changed" in text
-    assert "bboxqa compare FORMER AFTER" in text
-    assert "bboxqa agree export.json, beside those in summary.json" in text
+    _, text = since(tmp_path, "export.json")
+    lines = [line.split() for line in text.splitlines()]
+    assert "264 annotations before, 263 now" in text
+    assert ["alpha,", "pooled,", "IoU", "0.5", "0.6194", "0.6986", "+0.0792"] in lines
+    assert "the measured files are gone or have changed, or predictions were measured" in text
 
 
 def test_settings_are_those_of_the_result(saved, tmp_path):
     code, text = since(saved, "reviewed.json", "--iou", "0.6")
     assert code == 0
     assert "IoU 0.6" in text
+    shutil.copytree(saved / "result", tmp_path / "result")
+    path = tmp_path / "result/manifest.json"
+    path.write_text(path.read_text().replace('"export.json"', '"gone.json"'))
+    code, text = since(tmp_path, saved / "reviewed.json", "--iou", "0.6")
+    assert code == 2
+    assert "--iou is 0.6, but 0.5 in the result to compare with" in text
 
 
-def test_json_has_what_changed(saved):
+def test_json_has_what_changed(saved, tmp_path):
     outcome = run("compare", "result", "reviewed.json", "--format", "json", cwd=saved)
     assert json.loads(outcome.stdout)["changes"]["moved"] == 31
+    shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "export.json").unlink()
+    outcome = run("compare", "result", "reviewed.json", "--format", "json", cwd=tmp_path)
+    found = json.loads(outcome.stdout)
+    alpha = found["figures"][0]
+    assert alpha["name"] == "alpha, pooled, IoU 0.5"
+    assert alpha["difference"] == pytest.approx(alpha["now"] - alpha["before"])
+    assert found["annotations_by_id"] is None
+    refused = run("compare", "result", "reviewed.json", "--out", "made", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "the measured files are gone or have changed" in refused.stderr
 
 
 def changes(text):
