@@ -203,14 +203,15 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> tuple[int, list[f
     """
     first, *rest = line.split()
     try:
-        values = [float(each) for each in rest]
+        values = [*map(float, rest)]
         number = float(first)
     except ValueError:
         what = "commas; expected points and spaces" if "," in line else "a value that is no number"
         raise ValueProblemError(f"{line[:60]!r} has {what}") from None
     if not number.is_integer() or not 0 <= number < 1 << 31:
         raise ValueProblemError(f"the class is {first}; expected a whole number, 0 or more")
-    if not all(map(math.isfinite, values)):
+    # The sum is not finite where one is not.
+    if not math.isfinite(sum(values)):
         raise ValueProblemError(f"{line[:60]!r} has a value that is not finite")
     n, n_shape = len(values), 4
     n_pose = 4 + math.prod(keypoints or (0,))
