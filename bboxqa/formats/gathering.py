@@ -13,9 +13,9 @@ from bboxqa.core.machine import gc_paused
 from bboxqa.core.pseudonyms import hider
 from bboxqa.core.text import clean, count, first_few
 from bboxqa.formats.dataset.join import file_notes
-from bboxqa.formats.dataset.merge import Rows
 from bboxqa.formats.dataset.names import map_options, renamed_categories
 from bboxqa.formats.dataset.people import Attribution
+from bboxqa.formats.dataset.rows import Rows
 from bboxqa.formats.images import given_size
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,

@@ -11,7 +11,6 @@ from bboxqa.core.arrays import BoolArray, IndexArray, distinct
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, one_line, typed_paths
 from bboxqa.formats.columns import MAX_COORDINATE
-from bboxqa.formats.dataset.merge import Joined, Rows, merge
 from bboxqa.formats.dataset.names import (
     Joints,
     join_advice,
@@ -23,8 +22,11 @@ from bboxqa.formats.dataset.names import (
     with_one_order,
 )
 from bboxqa.formats.dataset.people import Attribution, listed_files, nothing_to_compare, unnamed
-from bboxqa.formats.dataset.sessions import (
+from bboxqa.formats.dataset.rows import (
+    Joined,
+    Rows,
     lacking_notes,
+    merge,
     read_sessions,
     read_times,
     read_tracks,
