@@ -333,9 +333,9 @@ def skeleton_of(category: Category) -> tuple[tuple[int, int], ...]:
 
     Examples
     --------
-    >>> skeleton_of(Category(1, "bird", None, ["head", "tail", "wing"], [[1, 3], [3, 2]]))
+    >>> skeleton_of(Category(1, "bird", ["head", "tail", "wing"], [[1, 3], [3, 2]]))
     ((0, 2), (2, 1))
-    >>> skeleton_of(Category(1, "bird", None, ["head", "tail"], [[0, 1]]))
+    >>> skeleton_of(Category(1, "bird", ["head", "tail"], [[0, 1]]))
     ()
     """
     pairs = category.skeleton if isinstance(category.skeleton, list) else []
