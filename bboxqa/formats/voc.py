@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -58,25 +57,19 @@ def translate(path: Path, into: Collector) -> None:
             # Lists with other values per line are for categories.
             lines = map(str.split, each.text().decode("utf-8", "replace").splitlines())
             images.listed |= {words[0]: words[0] for words in lines if len(words) == 1}
-    bases = Counter[tuple[int, str]]()
     for number, (place, member) in enumerate(images.files.items()):
-        _add_file(into, images, place, member, bases)
+        _add_file(into, images, place, member)
         into.step(number, len(images.files))
-    for (base, reason), n in sorted((+bases).items()):
-        some = f" of {n:,} of {count(bases.total(), 'file')}" * (len(+bases) > 1)
-        into.notes.append(f"corners{some} are {_HOW[base]}, {reason}")
+    ways = {way: n for way, n in into.tally.items() if n and way.startswith(_HOW)}
+    for way, n in sorted(ways.items()):
+        some = f" of {n:,} of {count(sum(ways.values()), 'file')}" * (len(ways) > 1)
+        into.notes.append(f"corners{some} are {way}")
     into.named_by = "<annotator>" if any(into.people) else ""
     images.done("XML of Pascal VOC", _NOTES)
 
 
-def _add_file(
-    into: Collector,
-    images: FileImages,
-    place: str,
-    member: Member,
-    bases: Counter[tuple[int, str]],
-) -> None:
-    """Add the objects of an image, and count the coordinate of its first pixel with the reason."""
+def _add_file(into: Collector, images: FileImages, place: str, member: Member) -> None:
+    """Add the objects of an image, and count where its pixels are counted from, and why."""
     data, file = member.read(), member.name or "the file"
     try:
         root = tree_of(data)
@@ -96,7 +89,7 @@ def _add_file(
     if said not in ("", "0", "1"):
         problem = f"{file}: first_pixel is {one_line(said)!r}; expected 0 or 1"
         into.defect("T001", problem, where)
-    bases[found] += b"<bndbox" in data
+    into.tally[f"{_HOW[found[0]]}, {found[1]}"] += b"<bndbox" in data
     inner = path_below(root.said("filename"))
     last, name = PurePosixPath(inner).name, _in_folder(inner, place)
     if last and "." not in last and (picture := images.pictures.get(place)) is not None:
