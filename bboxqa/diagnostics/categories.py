@@ -16,7 +16,7 @@ from bboxqa.agreement.unit_counts import (
     value_pairs,
 )
 from bboxqa.core.arrays import FloatArray, IndexArray, distinct_rows, find, rows, sum_by
-from bboxqa.diagnostics.agreement_groups import independent
+from bboxqa.diagnostics.annotator_pairs import independent
 from bboxqa.diagnostics.decomposition import disagreements
 from bboxqa.diagnostics.object_cells import (
     alpha_has_meaning,

@@ -18,7 +18,7 @@ from bboxqa.core.arrays import (
     pairs_within,
     run_starts,
 )
-from bboxqa.diagnostics.agreement_groups import independent
+from bboxqa.diagnostics.annotator_pairs import independent
 from bboxqa.diagnostics.object_cells import drawn_figures, holm, medians, n_images_of, object_cells
 from bboxqa.diagnostics.parts import parts
 from bboxqa.geometry.boxes import corners

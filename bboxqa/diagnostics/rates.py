@@ -18,7 +18,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.diagnostics.agreement_groups import independent, moved_pairs
+from bboxqa.diagnostics.annotator_pairs import independent, moved_pairs
 from bboxqa.diagnostics.decomposition import Kind, disagreements
 from bboxqa.diagnostics.object_cells import (
     Amounts,

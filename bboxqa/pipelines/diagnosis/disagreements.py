@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import FloatArray, IndexArray, distinct
 from bboxqa.core.text import count, first_few, joined, names_in_words
-from bboxqa.diagnostics.agreement_groups import LEAST_IDENTICAL, all_share_boxes, independent
+from bboxqa.diagnostics.annotator_pairs import LEAST_IDENTICAL, all_share_boxes, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import holm, medians, object_cells

@@ -17,7 +17,7 @@ from bboxqa.agreement.object_counts import ratio
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.core.text import joined, names_in_words, one_line
 from bboxqa.diagnostics import diagnostic
-from bboxqa.diagnostics.agreement_groups import independent
+from bboxqa.diagnostics.annotator_pairs import independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.object_cells import drawn_figures
 from bboxqa.diagnostics.rates import RATES, rate_sums

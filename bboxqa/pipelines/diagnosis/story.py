@@ -11,7 +11,7 @@ from bboxqa import diagnostics
 from bboxqa.core.arrays import Progress, component_of_each, distinct, distinct_rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, joined, names_in_words, one_line
-from bboxqa.diagnostics.agreement_groups import copies, independent
+from bboxqa.diagnostics.annotator_pairs import copies, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import (

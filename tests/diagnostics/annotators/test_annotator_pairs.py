@@ -7,7 +7,7 @@ import pytest
 from support.datasets import dataset
 from support.matched import matched, random_data
 
-from bboxqa.diagnostics.agreement_groups import (
+from bboxqa.diagnostics.annotator_pairs import (
     agreement_matrix,
     copies,
     independent,
