@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -34,9 +35,12 @@ WAYS = ("annotator-key", "image-records", "files")
 """The ways of attribution, in the order in which they are tried."""
 
 _SHOWN, _LINES = 3, 20
+# Fewer boxes may be equal by chance.
+_SEVERAL = 10
 _CVAT = "CVAT names the assignee of a job in its export, not that of a task."
 _NEVERTHELESS = "If each file is by another person nevertheless: --attribution files"
 _Asked = list[tuple[str, ...] | None]
+_Drawn = dict[str, list[tuple[str, list[float], int]]]
 
 
 class Attribution(msgspec.Struct, frozen=True, eq=False):
@@ -321,29 +325,56 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
 
 
 def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:
-    """Refuse two people of one folder whose annotations are equal."""
-    seen: dict[str, AnnotationFile] = {}
-    for file in files:
-        images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
-        labels = np.array([*(clean(each.name) for each in file.categories), ""])
-        box = (np.round(file.columns.bbox, 2) + 0.0).tolist()
-        of_boxes = images[file.image_rows].tolist(), labels[file.category_rows].tolist(), box
-        drawn = sorted(zip(*of_boxes, strict=True))
-        other = seen.setdefault(repr(drawn), file) if drawn else file
-        if other.person != file.person and _outlines(other, choices) == _outlines(file, choices):
-            first, second = (one_line(each.source.name) for each in (other, file))
-            problem = f"{first} and {second}: have the same annotations: one file twice, or one "
-            problem += "person copied the other, it is unknown who"
-            advice = f"Name one of them only, or both if these are two people.\n{_lines(files)}"
-            raise NothingToCompareError([problem], advice)
+    """Refuse two people of a folder with equal annotations, or a part beside the whole."""
+    drawn, holders = [*map(_drawn_by_image, files)], dict[str, list[int]]()
+    for number, images in enumerate(drawn):
+        for image in images:
+            holders.setdefault(image, []).append(number)
+    for file, own in zip(files, drawn, strict=True):
+        for other in holders[next(iter(own))] if own else ():
+            pair, held = (file, files[other]), (own, drawn[other])
+            if pair[0].person == pair[1].person or not _is_part(*held, file.image_names):
+                continue
+            rows = [[row for image in own for *_, row in each[image]] for each in held]
+            if _outlines(pair[0], rows[0], choices) == _outlines(pair[1], rows[1], choices):
+                first, second = (one_line(each.source.name) for each in pair)
+                problem = f"{first}: has the same annotations as {second} in all its images: one "
+                problem += "file twice, a part of it, or one person copied the other"
+                advice = f"Name one of them only, or both if these are two people.\n{_lines(files)}"
+                raise NothingToCompareError([problem], advice)
 
 
-def _outlines(file: AnnotationFile, choices: Choices) -> list[bytes]:
-    """Return the outlines and key points of all annotations, which may tell equal boxes apart."""
+def _drawn_by_image(file: AnnotationFile) -> _Drawn:
+    """Return label, box and row of the annotations of each image that has some, sorted."""
+    images = np.array([*(image.file_name or str(image.id) for image in file.images), ""])
+    labels = np.array([*(clean(each.name) for each in file.categories), ""])
+    box = (np.round(file.columns.bbox, 2) + 0.0).tolist()
+    of_boxes = images[file.image_rows].tolist(), labels[file.category_rows].tolist(), box
+    found: _Drawn = {}
+    for image, *each in sorted(zip(*of_boxes, range(len(box)), strict=True)):
+        found.setdefault(image, []).append((*each,))
+    return found
+
+
+def _is_part(own: _Drawn, other: _Drawn, seen: AbstractSet[str]) -> bool:
+    """Return whether the other drew the same in the images seen: nothing else, or several boxes."""
+    n_drawn, shared = sum(map(len, own.values())), other.keys() & (seen | own.keys())
+    return (
+        shared == own.keys()
+        and (len(shared) == len(other) or n_drawn >= _SEVERAL)
+        and all([e[:2] for e in own[image]] == [e[:2] for e in other[image]] for image in own)
+    )
+
+
+def _outlines(file: AnnotationFile, rows: Sequence[int], choices: Choices) -> list[bytes]:
+    """Return the outlines and key points of annotations, which may tell equal boxes apart."""
     settings = ReadSettings(keypoints=True, choices=choices)
-    columns = format_of(file.path, choices).read(file.path, settings).columns
-    outlines, points = columns.segmentation, columns.keypoints
-    found = [] if outlines is None else [outlines.xy.tobytes(), outlines.counts.tobytes()]
+    columns, at = format_of(file.path, choices).read(file.path, settings).columns, np.array(rows)
+    found = []
+    if columns.segmentation is not None:
+        outlines = columns.segmentation.take(at).packed()
+        found = [outlines.xy.tobytes(), outlines.counts.tobytes()]
+    points = None if columns.keypoints is None else columns.keypoints.take(at).packed()
     return [*found, b"" if points is None else points.xy.tobytes()]
 
 

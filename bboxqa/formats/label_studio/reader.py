@@ -315,9 +315,10 @@ class _Records:
         """Add a region with its key points, as one annotation per label."""
         given = region.result
         if (address := self._address(task, given)) is None:
-            keys = first_few([*task.images], 5, one_line)
+            keys, tag = first_few([*task.images], 5, one_line), given.get("to_name")
+            on = "no tag" if tag is None else f"the tag {_shown(tag)}"
             raise ValueProblemError(
-                f"is on the tag {_shown(given.get('to_name'))}; its task has images under {keys}: "
+                f"is on {on}; its task has images under {keys}: "
                 "--columns image=KEY says which is drawn on"
             )
         image = task.records[address]
