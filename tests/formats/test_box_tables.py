@@ -80,6 +80,15 @@ def test_a_column_of_boxes_is_told_from_the_numbers(tmp_path, boxes, box):
     assert alone(path).annotations.bbox[0].tolist() == box
 
 
+@pytest.mark.parametrize(("last", "is_size"), [("40,20", False), ("90,80", True)])
+def test_width_and_height_beside_corners_are_those_of_all_boxes_or_of_images(
+    tmp_path, last, is_size
+):
+    rows = "a,cat,60,0,90,20,30,20", f"b,cat,9,9,49,29,{last}"
+    note = alone(table(tmp_path, "file,label,x1,y1,x2,y2,width,height", *rows)).notes[0]
+    assert ("image_width=width,image_height=height" in note) == is_size
+
+
 OPEN = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsGroupOf"
 
 

@@ -329,6 +329,26 @@ def layout_of(
     return form or "xywh", unit == "shares"
 
 
+def sides_of_boxes(boxes: BoxRows, columns: Columns, choices: Choices) -> dict[str, str]:
+    """Return the columns that seem to be sizes of images and are those of boxes, by their key.
+
+    A table may have two corners, width and height. All rows prove it: the sides are those between
+    the corners, and some corner is outside of an image of this size.
+    """
+    sides = {f"image_{side}": columns.of.get(f"image_{side}", "") for side in SIDES}
+    is_said = any(plain_name(name) not in NAMES[key[6:]] for key, name in sides.items())
+    if is_said or choices.columns.keys() & sides:
+        return {}
+    corners = boxes.numbers[has_box := ~np.isnan(boxes.numbers[:, 0])]
+    try:
+        size = np.array([boxes.cells[key] for key in sides], np.float64).T[has_box]
+    except (TypeError, ValueError):
+        return {}
+    # One pixel is allowed for rounding.
+    is_box = (np.abs(corners[:, 2:] - corners[:, :2] - size) <= 1).all()
+    return sides if is_box and (corners[:, 2:] > size + 1).any() else {}
+
+
 def _objects_in(given: object) -> list[Cells]:
     """Return the objects of an image, which cells of csv hold as JSON."""
     found: Any = given if holds(given) else []

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -27,6 +28,7 @@ from bboxqa.formats.box_tables.columns import (
     in_corner_and_size,
     layout_of,
     plain_name,
+    sides_of_boxes,
     unit_of,
 )
 from bboxqa.formats.document import Record, Where
@@ -94,6 +96,10 @@ def translate(path: Path, into: Collector) -> None:
         )
     boxes, form = boxes_in(rows, columns)
     form, is_share = layout_of(table.name, boxes, form, columns, choices)
+    if form == "xyxy" and (sides := sides_of_boxes(boxes, columns, choices)):
+        of = {key: name for key, name in columns.of.items() if key not in sides}
+        cells = {key: each for key, each in boxes.cells.items() if key not in sides}
+        columns, boxes = replace(columns, of=of), replace(boxes, cells=cells)
     is_open_images = {"imageid", "xmin", "labelname"} <= {*map(plain_name, table.header)}
     into.title = "Open Images csv" if is_open_images else "table"
     into.lists_images = False
