@@ -13,6 +13,10 @@ _SHOWN = 20
 class BboxqaError(Exception):
     """Root of all errors raised on purpose; its text is written for the user."""
 
+    def change_texts(self, change: Callable[[str], str]) -> None:
+        """Change every text of the message."""
+        self.args = tuple(map(change, self.args))
+
 
 class ConfigError(BboxqaError):
     """A setting has an unknown name, a wrong type, or contradicts another one.

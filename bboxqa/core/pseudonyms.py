@@ -2,13 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from secrets import SystemRandom, token_hex
 from typing import Any
 
-from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.files import locked, write_atomically
 from bboxqa.core.json_values import cut, pointer_to, shortened
 from bboxqa.core.text import names_in_words, one_line
@@ -24,28 +23,6 @@ _CUTS = 40, 60
 # Stands among the names of a key, for the identity of the key.
 _THIS_KEY = "(this key)"
 _SECONDS_TO_WAIT = 60
-_MAY_NAME = "the files are refused, for a reason that may name annotators"
-_WITH_NAMES = (
-    "To see it, run the command without --pseudonyms. For findings without names: "
-    "bboxqa validate FILE --pseudonyms KEY"
-)
-
-
-@contextmanager
-def names_hidden(key: Path | None) -> Iterator[None]:
-    """Leave out the texts of errors about files, if there is a key.
-
-    Whom these texts name is not known before the files are read.
-    """
-    if key is not None:
-        # A file that is no key is refused before other files are read.
-        pseudonyms_of(key, ())
-    try:
-        yield
-    except DatasetError as error:
-        if key is None:
-            raise
-        raise type(error)([_MAY_NAME], _WITH_NAMES, files=error.files) from None
 
 
 def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:

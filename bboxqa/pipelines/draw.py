@@ -33,6 +33,7 @@ from bboxqa.pipelines.read import (
 )
 from bboxqa.report.drawing import By, Drawing, Scene, Shape, bounds, draw_scene, scene_figure
 from bboxqa.report.plots import page_style
+from bboxqa.rules.people import names_hidden
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,11 +130,12 @@ def draw_with(
         AS_COMPARED, digest=False, min_annotators=1, by_files="typed", outlines=True,
         choices=choices, pseudonyms=pseudonyms, progress=progress, check=note_ids,
     )  # fmt: skip
-    data = source if isinstance(source, Dataset) else read_for(source, settings, reading)
-    name = chosen_image(image, data.image_names, of_id)
-    is_one = len(data.annotator_names) < 2
-    by = by or ("category" if is_one or not data.attribution else "annotator")
-    scene = data_scene(data, name, settings if by == "unit" else None)
+    with names_hidden(pseudonyms, paths_of(source), settings.filter, choices):
+        data = source if isinstance(source, Dataset) else read_for(source, settings, reading)
+        name = chosen_image(image, data.image_names, of_id)
+        is_one = len(data.annotator_names) < 2
+        by = by or ("category" if is_one or not data.attribution else "annotator")
+        scene = data_scene(data, name, settings if by == "unit" else None)
     notes = [*data.left_out, *([] if scene.shapes else [_EMPTY])]
     sources = [each.name for each in data.sources]
     scene, of_canvas, files = _on_canvas(scene, images, sources)

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import islice
 from os import PathLike
@@ -18,7 +18,6 @@ from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, Progress,
 from bboxqa.core.errors import ConfigError, DatasetError, OtherKindError, naming
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.plugins import lookup
-from bboxqa.core.pseudonyms import names_hidden
 from bboxqa.formats.choices import given
 from bboxqa.formats.columns import Kind
 from bboxqa.formats.dataset.people import Attribution, composed_names
@@ -173,7 +172,12 @@ def _read(source: Data, reading: ReadSettings) -> Dataset:
         if rows is not None:
             return _read_bytes(table_bytes(rows, reading.choices), "table.jsonl", reading)
     files = cast("Files", source)
-    with names_hidden(reading.pseudonyms):
+    with ExitStack() as stack:
+        if reading.pseudonyms is not None:
+            from bboxqa.rules.people import names_hidden
+
+            hidden = names_hidden(reading.pseudonyms, files, reading.filter, reading.choices)
+            stack.enter_context(hidden)
         try:
             return read_dataset(files, reading)
         except DatasetError as error:

@@ -13,7 +13,6 @@ from bboxqa.core.arrays import AnyPath, Progress
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.machine import check_free_memory
-from bboxqa.core.pseudonyms import names_hidden
 from bboxqa.formats.choices import given
 from bboxqa.formats.coco.reader import COCO, read_document
 from bboxqa.formats.document import RawDocument
@@ -28,7 +27,7 @@ from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
 from bboxqa.report.findings import Report
 from bboxqa.rules.document import Document, kind_of
-from bboxqa.rules.people import People
+from bboxqa.rules.people import names_hidden
 from bboxqa.rules.runner import validate_documents
 
 if TYPE_CHECKING:
@@ -121,8 +120,7 @@ def validate_with(
     if not paths:
         raise DatasetError(["no file given"])
     refuse_results(map(Path, paths))
-    people = None if pseudonyms is None else People(pseudonyms)
-    with names_hidden(pseudonyms):
+    with names_hidden(pseudonyms, paths, choices=choices) as people:
         sources = [listed(each, choices=choices) for each in paths]
         inside = [file for files, _ in sources for file in files]
         notes = [note for _, more in sources for note in more]

@@ -1,5 +1,7 @@
 """The annotators of a document: who drew what, who was asked, and hiding their names."""
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,12 +9,15 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, distinct_rows
+from bboxqa.core.arrays import BoolArray, Files, IndexArray, IntArray, distinct_rows
+from bboxqa.core.errors import BboxqaError
 from bboxqa.core.json_values import shortened
 from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.text import as_written, folded
 from bboxqa.formats.records import ASKED_KEYS, annotator_name
-from bboxqa.formats.sources import people_in_paths
+from bboxqa.formats.registry import document_of
+from bboxqa.formats.sources import as_paths, list_files, people_in_paths
+from bboxqa.model.annotations import NO_CHOICES, Choices
 from bboxqa.rules.document import Document, first_rows
 
 if TYPE_CHECKING:
@@ -95,16 +100,20 @@ def authorship(document: Document) -> Authorship:
 class People:
     """The people that documents name, and after whom files are named that name nobody."""
 
-    def __init__(self, key: Path) -> None:
+    def __init__(self, key: Path, source: Files = ()) -> None:
         self._key = key
-        self._names: set[str] = set()
+        # Names that the user gave stand for files, and not the names of these files.
+        self._is_named = isinstance(source, Mapping)
+        self._names: set[str] = {*source} if isinstance(source, Mapping) else set()
         self._unnamed: list[Path] = []
+        # A file that is no key is refused before other files are read.
+        pseudonyms_of(key, ())
 
     def noted(self, document: Document) -> Document:
         """Return a document after noting whom it names."""
         names = document.once(authorship).names
         self._names.update(names)
-        if not names:
+        if not names and not self._is_named:
             self._unnamed.append(Path(document.name))
         return document
 
@@ -123,3 +132,42 @@ class People:
         files = [replace(f, name=hide(f.name), unread=hide(f.unread)) for f in report.files]
         notes = hide(report.notes)
         return replace(report, files=tuple(files), findings=tuple(findings), notes=notes)
+
+    def hide_source(
+        self, source: Files, pattern: str | None, choices: Choices
+    ) -> Callable[[Any], Any]:
+        """Return a function that replaces the names of the people of a source in texts."""
+        paths = as_paths(source)
+        unlisted: set[str] = set()
+        try:
+            files = [*map(Path, list_files(paths, pattern, choices=choices))]
+        except (BboxqaError, OSError):
+            entries = [each for path in map(Path, paths) for each in path.rglob("*")]
+            unlisted, files = people_in_paths(entries), []
+        for file in files:
+            with suppress(BboxqaError, OSError):
+                document = document_of(file, choices)
+                if document is not None:
+                    self.noted(Document(document))
+        if not self._is_named:
+            self._unnamed = files
+        return hider(dict.fromkeys(unlisted, "FILE") | self.pseudonyms())
+
+
+@contextmanager
+def names_hidden(
+    key: Path | None, source: Files = (), pattern: str | None = None, choices: Choices = NO_CHOICES
+) -> Iterator[People | None]:
+    """Replace names in errors by pseudonyms, if there is a key; yield the people then.
+
+    `source` are the files that are read: whom they name is found out when an error is raised.
+    """
+    if key is None:
+        yield None
+        return
+    people = People(key, source)
+    try:
+        yield people
+    except BboxqaError as error:
+        error.change_texts(people.hide_source(source, pattern, choices))
+        raise

@@ -6,7 +6,6 @@ from support.datasets import annotation, document, image, write
 from support.validation import document_of
 
 from bboxqa import validate
-from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity
 from bboxqa.rules.people import People, authorship
 
@@ -79,8 +78,7 @@ def test_no_field_of_a_finding_has_a_name(tmp_path):
     assert {each.name for each in fields(Finding)} == TEXTS.keys() | NO_TEXTS
     finding = Finding("B001", Severity.ERROR, fix="safe", **TEXTS)
     report = FoundReport((), (finding,), {}, {}, {}, "")
-    pseudonyms_of(tmp_path / "key.json", [NAME])
-    (hidden,) = People(tmp_path / "key.json").hidden(report).findings
+    (hidden,) = People(tmp_path / "key.json", {NAME: "a.json"}).hidden(report).findings
     assert NAME not in repr(hidden)
     assert hidden.ids == {"annotator": "person-01"}
     # Nothing proposes a fix whose changes are not known.
