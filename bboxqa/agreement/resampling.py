@@ -34,8 +34,8 @@ _WEIGHTS = 1 << 23
 _DRAWS = 1 << 14
 # Bytes of draws, of which three sets are kept, and of larger ones the last.
 _KEPT, _KEPT_LAST = 100_000_000, 500_000_000
-# Numbers of clusters up to it have a table of how much wider their intervals are.
-_TABLED = 1 << 10
+# Numbers of clusters below it have one table of how much wider their intervals are.
+_TABLED = 1 << 8
 # The smallest share of replicates that must be defined for an interval.
 _DEFINED = 0.95
 FEW_CLUSTERS = 10
@@ -274,8 +274,8 @@ def normal_ratio(n_clusters: int) -> float:
     The variance of draws is too small by (n − 1) / n, and the variance estimated from n clusters is
     uncertain, which Student's t takes into account.
     """
-    size = 1 << n_clusters.bit_length()
-    numbers = range(size) if size <= _TABLED else range(n_clusters, n_clusters + 1)
+    is_few = n_clusters < _TABLED
+    numbers = range(_TABLED) if is_few else range(n_clusters, n_clusters + 1)
     return float(_normal_ratios(numbers)[n_clusters - numbers.start])
 
 
