@@ -269,7 +269,7 @@ def findings_by_image(report: FoundReport) -> list[dict[str, Any]]:
 def _pictured(name: str, found: Sequence[Finding]) -> dict[str, Any]:
     """Return an image with the boxes of its findings, numbered in the order of rules."""
     objects, shapes = [], []
-    width = height = None
+    width = height = 0
     for number, finding in enumerate(found, 1):
         about = texts.about_record(finding) or finding.pointer
         objects.append({
@@ -281,7 +281,7 @@ def _pictured(name: str, found: Sequence[Finding]) -> dict[str, Any]:
             "annotation": about,
         }  # fmt: skip
         for box in (box for box in finding.boxes if box.image == name):
-            width, height = box.width, box.height
+            width, height = int(box.width or 0), int(box.height or 0)
             # The box and its outline, which may differ.
             every = ((), box.rings) if box.rings else ((),)
             shapes += [said | {"bbox": box.bbox, "rings": rings} for rings in every]

@@ -177,23 +177,27 @@ def _people(image: Record) -> list[str]:
 
 
 def _size(image: Record, pixels: Pixels | None) -> tuple[float, float]:
-    """Return the size of an image; if unknown, that of the bounds of all boxes."""
+    """Return the size of an image; if unknown, that of the bounds of all shapes."""
     if image["width"] and image["height"]:
         return image["width"], image["height"]
     if pixels is not None:
         return pixels.width, pixels.height
-    boxes = [shape["bbox"] for shape in image["shapes"]]
-    right = max([1.0, *(x + width for x, _, width, _ in boxes)])
-    return right, max([1.0, *(y + height for _, y, _, height in boxes)])
+    (_, right), (_, bottom) = (_ends(image["shapes"], k, 1.0) for k in (0, 1))
+    return right, bottom
+
+
+def _ends(shapes: Sequence[Record], k: int, side: float) -> tuple[float, float]:
+    """Return where shapes and a side of their image, from 0 on, begin and end along an axis."""
+    places = [place for e in shapes for place in (e["bbox"][k], e["bbox"][k] + e["bbox"][k + 2])]
+    places += [place for e in shapes for ring in e.get("rings") or () for place in ring[k::2]]
+    return min([*places, 0.0]), max([*places, side])
 
 
 def _view(width: float, height: float, shapes: Sequence[Record]) -> str:
-    """Return the part of the plane that is drawn, an image and boxes beyond it, for SVG."""
-    far, ends = _BEYOND * max(width, height), []
-    for k, side in enumerate((width, height)):
-        places = [box[k] + more for box in (e["bbox"] for e in shapes) for more in (0, box[k + 2])]
-        ends.append((max(min([*places, 0.0]), -far), min(max([*places, side]), far)))
-    (left, right), (top, bottom) = ends
+    """Return the part of the plane that is drawn, an image and shapes beyond it, for SVG."""
+    far = _BEYOND * max(width, height)
+    every = (_ends(shapes, k, side) for k, side in enumerate((width, height)))
+    (left, right), (top, bottom) = ((max(low, -far), min(high, far)) for low, high in every)
     return f"{left:.7g} {top:.7g} {right - left:.7g} {bottom - top:.7g}"
 
 

@@ -240,11 +240,15 @@ def boxed(*boxes, **more):
 
 def test_boxes_of_a_finding_are_drawn_on_their_image():
     box = ("a.jpg", 40.0, 30.0, (10.0, 5.0, 8.0, 6.0))
-    beyond = ("a.jpg", 40.0, 30.0, (-5.0, 5.0, 50.0, 6.0), ((1.0, 2.0, 3.0, 4.0, 5.0, 6.0),))
+    beyond = ("a.jpg", 40.0, 30.0, (-5.0, 5.0, 50.0, 6.0), ((1.0, 2.0, 3.0, 44.0, 5.0, 6.0),))
     page = "\n".join(view(FINDING_VIEWS, "html")(report(boxed(box), boxed(beyond))))
-    for path in ("M10 5h8v6H10z", "M-5 5h50v6H-5z", "M1 2L3 4L5 6z"):
+    for path in ("M10 5h8v6H10z", "M-5 5h50v6H-5z", "M1 2L3 44L5 6z"):
         assert page.count(f'd="{path}"') == 2
-    assert 'viewBox="-5 0 50 30"' in page
+    # Outlines count as well as boxes, and show how large an image without a size is.
+    assert 'viewBox="-5 0 50 44"' in page
+    unknown = ("b.jpg", None, None, *beyond[3:])
+    page = "\n".join(view(FINDING_VIEWS, "html")(report(boxed(unknown))))
+    assert 'viewBox="-5 0 50 44"' in page
     assert "<image" not in page
 
 
