@@ -422,7 +422,7 @@ def _since(
     """Compare saved figures; refuse settings other than those of the saved result."""
     then = saved["manifest"]["settings"]
     for key, value in msgspec.json.decode(msgspec.json.encode(settings)).items():
-        if key in _COMPARED and value != then[key]:
+        if key in _COMPARED and value != then.get(key, value):
             one, other = (f"{each}".strip("[]") for each in (value, then[key]))
             problem = f"is {one}, but {other} in the result to compare with; leave it out"
             raise ConfigError(problem, key)
