@@ -160,7 +160,9 @@ def consensus(
     from msgspec.structs import replace
 
     from bboxqa.core.pseudonyms import check_key
+    from bboxqa.formats.registry import writer
     from bboxqa.formats.sources import as_paths
+    from bboxqa.model.annotations import as_options
     from bboxqa.pipelines import consensus as merging
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
@@ -195,6 +197,11 @@ def consensus(
         elif target.to == "coco" and len(result.found.to_review):
             to_cvat = "" if " --to" in typed else " --to cvat"
             next_step = f"bboxqa {typed} --send-back {again}/{to_cvat} --force"
+        elif target.to == "masks":
+            next_step += " --mask instances"
+        elif "image sizes" not in writer(target.to).holds:
+            sizes = as_options(choices).get("image_size", as_paths(source)[0])
+            next_step += f" --image-size {shlex.quote(str(sizes))}"
         if page is not None:
             notes += merging.write_consensus_page(result, page, next_step, progress)
             written.append(page.page)
