@@ -37,6 +37,12 @@ _TABLES = (
     "joint_annotators", "tracks", "work", "offsets", "rotated_offsets", "boxes_per_object",
     "copies", "suggested_threshold", "sensitivity",
 )  # fmt: skip
+# What orders their rows: the lowest values first, or with "-" the largest, without 0.
+_ORDERS = {
+    "categories": "f1", "pairs": "f1", "annotators": "f1", "tracks": "idf1",
+    "joints": "-distance_percent", "joint_annotators": "-offset_percent",
+    "offsets": "-offset_percent", "rotated_offsets": "p_value", "copies": "-n_identical",
+}  # fmt: skip
 # What stands below their names.
 _MEANINGS = {
     "categories": "f1: of each two annotators on its objects; "
@@ -233,7 +239,7 @@ def _details(
     if len(part.pairs) < 2:
         del tables["pairs"]
     if isinstance(story, Diagnosis):
-        tables |= story.tables
+        tables |= {**story.tables, "review": story.review}
     names = [*_TABLES, *(name for name in tables if name not in (*_TABLES, REPEATS))]
     left_out = []
     for name in (name for name in names if name in tables and len(tables[name])):
@@ -254,10 +260,13 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
         # Where chance is low, F1 above it is no news.
         rows, hidden = rows[1::4], ("f1_by_chance", "existence_alpha")
         table = Table({each: of for each, of in table.columns.items() if each not in hidden})
-    elif "f1_low" in table.columns:
-        rows = np.argsort(table["f1"], kind="stable")
-    elif "systematic" in table.columns:
-        rows = np.argsort(~table["systematic"], kind="stable")
+    elif key := _ORDERS.get(name):
+        values = table[key.lstrip("-")]
+        values = -np.abs(values) if key[0] == "-" else values
+        # Rows that are systematic come first.
+        later = ~table["systematic"] if "systematic" in table.columns else values
+        rows = np.lexsort((values, later))
+        rows = rows[values[rows] != 0] if key[0] == "-" else rows
     title = name.replace("_", " ").capitalize()
     title += ", worst first," if name in _MEANINGS else ""
     title += "" if name in _OF_ALL_THRESHOLDS else f" at {part.threshold_label}"

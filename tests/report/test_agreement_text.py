@@ -90,6 +90,20 @@ def test_details_have_at_most_100_lines_and_name_what_is_left_out(told):
     assert lines[start + 3].count("[") == 2
     assert any(line.startswith("Mean of the alphas of images") for line in lines)
     assert lines[-1].startswith("More tables, csv files of --details --out DIR: ")
+    assert "review" in lines[-1].split(": ")[1].split(", ")
+
+
+def test_the_largest_offsets_come_first(told):
+    story = told.diagnose()
+    only = replace(story, tables={name: story.tables[name] for name in ("offsets", "copies")})
+    lines = [*text_lines(told, story=only, details=True)]
+    # Annotators without an equal box are no copies.
+    assert not any(line.startswith("Copies") for line in lines)
+    table = story.tables["offsets"]
+    at = np.lexsort((-np.abs(table["offset_percent"]), ~table["systematic"]))[:5]
+    start = next(n for n, line in enumerate(lines) if line.startswith("Offsets")) + 2
+    found = [tuple(line.split()[:2]) for line in lines[start : start + 5]]
+    assert found == [(table["annotator"][each], table["edge"][each]) for each in at.tolist()]
 
 
 def figures_with(result, **changes):
