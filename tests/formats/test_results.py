@@ -275,9 +275,10 @@ def test_a_model_is_compared_with_a_reference(team):
         ([{"image_id": 0, "bbox": HERE}], ["results[0]: category_id is missing", '"score": 0.9']),
         ([], ["a.json: the list of results is empty"]),
         (of_team("ann"), ["a.json: expected a list of COCO results"]),
+        ({"images": []}, ["a.json: expected a list of COCO results"]),
         ([result(0, 0, [450, 350, 590, 470])] * 40, ["x1, y1, x2, y2", "--no-checks"]),
     ],
-    ids=range(5),
+    ids=range(6),
 )  # fmt: skip
 def test_what_is_wrong_with_predictions_is_named(team, results, words):
     write(team, **{"a.json": results})

@@ -61,7 +61,9 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     """
     document = read_document(_regular(path), options)
     source = _source_of(document, path, options)
-    is_model = isinstance(document.top, list) and path == options.predictions
+    is_model = path == options.predictions
+    if is_model and not isinstance(document.top, list):
+        raise DatasetError([f"{path}: expected a list of COCO results"], files=[path])
     if is_model or begins_with_results(document.text):
         return _results_file(document, path, options, source)
     _check_lists(document, path, ("images", "categories") if options.tables else LISTS)

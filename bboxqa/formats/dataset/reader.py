@@ -161,8 +161,6 @@ def _with_results(
     if reading.predictions is not None:
         path, name = SourcePath(reading.predictions), own_name(reading.predictions)
         found = read_file(path, options)
-        if found.records != "results":
-            raise DatasetError([f"{path}: expected a list of COCO results"], files=[path])
         source = replace(found.source, role="predictions", annotator=name)
         lists.append(replace(found, source=source, path=path, person=name))
     sources.notes += [
