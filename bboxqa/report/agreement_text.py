@@ -278,7 +278,9 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
     named = Table({new.get(each, each): column for each, column in table.columns.items()})
     texts = [each for each, of in named.columns.items() if isinstance(of, Categorical)]
     figures = [each for each in named.columns if named[each].dtype.kind == "f"]
-    first = [next(iter(named.columns)), *texts, "cost", *named.with_interval, *figures]
+    # What alpha would be without somebody says less about them than their rates.
+    rates = [each for each in named.with_interval if each != "vitality"]
+    first = [next(iter(named.columns)), *texts, "cost", *rates, *figures]
     shown = dict.fromkeys((*first, *named.columns))
     n_rows = 2 * _ROWS if name == "categories" else _ROWS
     yield from table_excerpt(named, rows, title, name, n_rows, [*shown])

@@ -91,6 +91,8 @@ def test_details_have_at_most_100_lines_and_name_what_is_left_out(told):
     assert any(line.startswith("Mean of the alphas of images") for line in lines)
     assert lines[-1].startswith("More tables, csv files of --details --out DIR: ")
     assert "review" in lines[-1].split(": ")[1].split(", ")
+    start = next(n for n, line in enumerate(lines) if line.startswith("Annotators"))
+    assert lines[start + 1].split()[1:5] == ["f1", "miss_rate", "extra_rate", "class_share"]
 
 
 def test_the_largest_offsets_come_first(told):
