@@ -192,6 +192,38 @@ class PairKappas(FrozenArrays, frozen=True, eq=False):
     """Of the pair, if there is only one."""
 
 
+def _with_errors(
+    answers: AnswerPairs, block: PairBlock, kappa_left: FloatArray, shares: Shares
+) -> PairTable:
+    """Return the kappas of a block; `kappa_left` is that without a cluster of each entry, (E,)."""
+    n_pairs, pair, times = len(answers.first), block.runs.pair, block.runs.times
+    observed, expected = shares(block.whole)
+    kappa = kappa_of(observed, expected)
+    n_clusters = sum_by(pair, times, n_pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if block.moved is None:
+            mean = sum_by(pair, times * kappa_left, n_pairs) / n_clusters
+            squares = sum_by(pair, times * (kappa_left - mean[pair]) ** 2, n_pairs)
+            error = np.sqrt((n_clusters - 1) / n_clusters * squares)
+        else:
+            squares = sum_by(pair, times * block.moved**2, n_pairs)
+            # For independent units Fleiss, Cohen and Everitt divide by n, not by n - 1.
+            less = np.where(answers.independent(pair), 1, n_clusters / (n_clusters - 1))
+            error = np.sqrt(squares * less)
+    # Without variation, as at the ends of the scale, the linearised error is 0.
+    error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
+    return PairTable(
+        first=answers.first,
+        second=answers.second,
+        n_shared=block.whole[0].astype(np.int64),
+        observed=observed,
+        expected=expected,
+        kappa=kappa,
+        standard_error=error,
+        interval=fisher_interval(kappa, error, n_clusters - 1),
+    )
+
+
 def pair_kappas(
     data: ReliabilityData,
     n_annotators: int,
@@ -209,37 +241,11 @@ def pair_kappas(
     for answers in answer_chunks(data, n_annotators):
         block = block_of(answers)
         kappa_left = kappa_of(*shares(block.left))
-        runs = block.runs
-        n_pairs, pair, times = len(answers.first), runs.pair, runs.times
-        observed, expected = shares(block.whole)
-        kappa = kappa_of(observed, expected)
-        n_clusters = sum_by(pair, times, n_pairs)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if block.moved is None:
-                mean = sum_by(pair, times * kappa_left, n_pairs) / n_clusters
-                squares = sum_by(pair, times * (kappa_left - mean[pair]) ** 2, n_pairs)
-                error = np.sqrt((n_clusters - 1) / n_clusters * squares)
-            else:
-                squares = sum_by(pair, times * block.moved**2, n_pairs)
-                # For independent units Fleiss, Cohen and Everitt divide by n, not by n - 1.
-                less = np.where(answers.independent(pair), 1, n_clusters / (n_clusters - 1))
-                error = np.sqrt(squares * less)
-        # Without variation, as at the ends of the scale, the linearised error is 0.
-        error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
-        table = PairTable(
-            first=answers.first,
-            second=answers.second,
-            n_shared=block.whole[0].astype(np.int64),
-            observed=observed,
-            expected=expected,
-            kappa=kappa,
-            standard_error=error,
-            interval=fisher_interval(kappa, error, n_clusters - 1),
-        )
+        runs, table = block.runs, _with_errors(answers, block, kappa_left, shares)
         tables.append(table)
         part = _parts(block.whole, table.kappa)
         total += part.sum(1)
-        for row, each in enumerate(_parts(block.left, kappa_left) - part[:, pair]):
+        for row, each in enumerate(_parts(block.left, kappa_left) - part[:, runs.pair]):
             change[row] += sum_by(runs.cluster, each[runs.entry], data.n_groups)
     # Clusters in which some pair is compared.
     drawn = data.counted
