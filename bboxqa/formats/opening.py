@@ -124,7 +124,8 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
         return
     (what, advice), expected = heads.WHAT[kind], "a table" if table else "COCO JSON"
     if kind in ("table", "Parquet") and not table:
-        names = [] if head.startswith(heads.PARQUET) else heads.header_of(head)
+        # pandas writes its index under an empty name.
+        names = [*filter(None, () if head.startswith(heads.PARQUET) else heads.header_of(head))]
         shown, expected = first_few(names, _MOST_COLUMNS, one_line), "columns of images and boxes"
         if sum(re.fullmatch(heads.NUMBER, each.encode()) is not None for each in names) >= _OF_BOX:
             what += f" whose first line has numbers ({shown})"

@@ -62,7 +62,7 @@ FILES = [
     ("a.csv", "", "is empty"),
     ("a.jsonl", "", "is empty"),
     ("a.parquet", "", "is empty"),
-    ("a.csv", "unit;annotator\n",
+    ("a.csv", ";unit;annotator\n",
      "is a table with the columns unit, annotator; expected columns of images and boxes"),
     ("a.csv", "\ufeffunit\n".encode("utf-16-le"), "is a table with the columns unit; expected"),
     ("a.csv", "a.jpg,96,151,184,204,cat\nb.jpg,9,15,84,20,cat\n",
