@@ -192,6 +192,12 @@ def test_a_model_is_named_beside_the_figures(page):
     assert "net is a model: its results with a score of 0.4 or more" in texts_of(page, "figures")
 
 
+def test_work_is_seen_without_a_click(page):
+    shown, _, closed = page.partition('id="time"')[2].partition("<details")
+    assert "<table" in shown
+    assert "Sessions" in closed.partition("</section>")[0]
+
+
 def test_the_section_of_repeats_has_agreement_with_oneself(again):
     everyone, ann, bob = again["summary"]["thresholds"][0]["repeats"]
     # Ann moved boxes of 30 x 30 px by 3 px: 27 / 33 of them overlap. Bob's are the same.
