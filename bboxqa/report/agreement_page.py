@@ -297,7 +297,7 @@ def table_sections(of: Documents) -> Iterator[Section]:
     for title, (names, sentences) in _OF_VIDEOS_AND_TIMES.items():
         first = next(iter(names))
         if of.rows(first):
-            # Paper shows open tables only.
+            # Without it, the section would show nothing before a click.
             tables = [of.data(name, each, is_open=name == first) for name, each in names.items()]
             yield Section(title.lower(), title, sentences, [Evidence(tables)])
 
