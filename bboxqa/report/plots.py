@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, unknown_name
@@ -343,6 +344,9 @@ _STYLE: dict[str, Any] = {
     "patch.edgecolor": BACK, "text.parse_math": False, "svg.fonttype": "none",
     "svg.hashsalt": "bboxqa", "pdf.fonttype": 42,
 }  # fmt: skip
+# The room for charts as a share of what letters of a usual font take; the smallest letters, as a
+# share of their size.
+_WIDER, _LEAST_LETTERS = 1.07, 0.7
 # Parameters of a user's session, which a style must not change.
 _OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
 # Fonts with letters that the one of matplotlib lacks; those that are installed are used.
@@ -375,7 +379,10 @@ def page_style() -> Iterator[None]:
 
 
 def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
-    """Draw a chart as large as it fits into given axes, or a new figure that a notebook shows."""
+    """Draw a chart on given axes, which it fills, or on a new figure that a notebook shows.
+
+    Its letters are as large as on a page, smaller where little room is; matrices keep their shape.
+    """
     from matplotlib import pyplot as plt
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
@@ -385,11 +392,22 @@ def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
         found = layout(chart)
         size = np.array([found.total_width, found.total_height])
         if ax is None:
-            ax = plt.figure(figsize=(*size / 72,), facecolor=BACK).add_axes((0, 0, 1, 1))
-        ax.set(xlim=(0, size[0]), ylim=(size[1], 0), aspect="equal")
+            # The letters of matplotlib are wider than others.
+            side = (_WIDER * size[0] / 72, size[1] / 72)
+            ax = plt.figure(figsize=side, facecolor=BACK).add_axes((0, 0, 1, 1))
         ax.set_axis_off()
         figure: Any = ax.figure
-        scale = float(min(ax.get_window_extent().size / size)) * 72 / figure.dpi
+        # Axes have their size when the figure is laid out.
+        figure.canvas.figure.draw_without_rendering()
+        room = ax.get_window_extent().size * 72 / figure.dpi
+        if chart.width is None:
+            wanted = room / np.clip(min(room / size), _LEAST_LETTERS, 1)
+            width, height = np.array([found.width, chart.height]) + wanted / (_WIDER, 1) - size
+            low = _LEAST_LETTERS * chart.height
+            found = layout(replace(chart, width=max(width, 40.0), height=max(height, low)))
+        size = np.array([_WIDER * found.total_width, found.total_height])
+        ax.set(xlim=(0, size[0]), ylim=(size[1], 0), aspect="equal")
+        scale = float(min(room / size))
         for mark in placed_marks(found):
             if isinstance(mark, Text):
                 ax.text(
