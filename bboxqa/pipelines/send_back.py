@@ -216,8 +216,9 @@ def _as_read(
         image = known(shown)
         own = [each for each in items if each.object.image == image and each.row >= 0]
         sent = [
-            {"id": str(document["annotations"][each.row]["id"]), "category": each.object.category,
-             "bbox": each.object.bbox}
+            {"id": str((record := document["annotations"][each.row])["id"]),
+             "category": each.object.category, "bbox": each.object.bbox,
+             "keypoints": record.get("keypoints")}
             for each in own
         ]  # fmt: skip
         places = recognised(sent, drawn, by_id=keeps_ids(sent, drawn))
@@ -367,8 +368,20 @@ def _places_by_id(sent: Sequence[Record], found: Sequence[Record]) -> list[int]:
 
 
 def _overlaps(sent: Sequence[Record], found: Sequence[Record]) -> FloatArray:
-    """Return the IoU of each sent box with each found one, (S, F) float64."""
-    edges = (np.array([e["bbox"] for e in of], np.float64).reshape(-1, 4) for of in (sent, found))
-    before, after = map(corners, edges)
-    iou = bbox_iou(np.repeat(before, len(found), 0), np.tile(after, (len(sent), 1)))
-    return iou.reshape(len(sent), len(found))
+    """Return the IoU of each sent box with each found one, (S, F) float64.
+
+    Or that of the extents of their key points, if it is larger: some tools keep no box of these.
+    """
+    every = []
+    for of_one in (lambda each: each["bbox"], _extent):
+        edges = (np.array([*map(of_one, of)], np.float64).reshape(-1, 4) for of in (sent, found))
+        before, after = map(corners, edges)
+        every.append(bbox_iou(np.repeat(before, len(found), 0), np.tile(after, (len(sent), 1))))
+    return np.fmax(*every).reshape(len(sent), len(found))
+
+
+def _extent(record: Record) -> FloatArray:
+    """Return the box of the labelled key points of an annotation; NaN without any."""
+    points = np.array(record.get("keypoints") or (), np.float64).reshape(-1, 3)
+    xy = points[points[:, 2] > 0, :2]
+    return np.hstack([xy.min(0), np.ptp(xy, 0)]) if len(xy) else np.full(4, np.nan)

@@ -258,7 +258,7 @@ def findings_by_image(report: FoundReport) -> list[dict[str, Any]]:
     for group in texts.groups(report):
         names: dict[str, None] = {}
         for finding in group.listed:
-            for name in dict.fromkeys(box.image for box in finding.boxes):
+            for name in dict.fromkeys(box.image for box in finding.boxes if box.image):
                 of_image.setdefault(name, []).append(finding)
                 names[name] = None
         of_rule.append(names)

@@ -416,3 +416,12 @@ def test_an_added_object_belongs_to_its_annotator_where_each_has_a_record_of_the
     in_coco(file_of(review, "b"), keep, [("1.jpg", [10, 10, 30, 31], "cat")])
     bboxqa.accept(path, review, tmp_path / "out.json")
     assert json.loads((tmp_path / "out.json").read_text())["annotations"][-1]["image_id"] == 4
+
+
+def test_objects_with_key_points_are_recognised_without_their_boxes():
+    """Key points of CVAT have no box of their own; that of the file may be much larger."""
+    points = [40, 40, 2, 60, 60, 2, 0, 0, 0]
+    sent = {"category": "person", "bbox": [0, 0, 200, 200], "keypoints": points}
+    found = sent | {"bbox": [40, 40, 20, 20]}
+    assert recognised([sent], [found], by_id=False) == [0]
+    assert recognised([sent | {"keypoints": None}], [found], by_id=False) == [-1]
