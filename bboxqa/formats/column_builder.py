@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -32,6 +33,7 @@ from bboxqa.formats.columns import (
     numbers_of,
 )
 from bboxqa.formats.records import (
+    ANNOTATOR_KEYS,
     ID_KEYS,
     WHOLE,
     ReadSettings,
@@ -197,7 +199,7 @@ class ColumnsBuilder:
                     segments.append({**each, **known, **own_keys, "image_id": image_id})
                 else:
                     segments.append(each)
-            if known and not of_record:
+            if not of_record and self._names_annotator(known):
                 self.empty_ids.append(id_number(image_id))
         self._is_panoptic = True
         if not self.settings.whole:
@@ -205,6 +207,13 @@ class ColumnsBuilder:
         self._segments = self._segments or ColumnsBuilder(self.settings)
         self._segments.add(segments)
         return records
+
+    def _names_annotator(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a record has an annotator, not only other keys to look at."""
+        chosen = self.settings.annotator_key
+        keys = ANNOTATOR_KEYS if chosen is None else (chosen,)
+        values: list[Any] = [reduce(_inside, key.split("."), record) for key in keys]
+        return any(value not in (MISSING, None, "") for value in values)
 
     def _grow(self, name: str, values: Any) -> None:
         """Add values of a column; of a part such as "rings", those of its columns by name."""

@@ -378,7 +378,9 @@ def test_annotators_are_named_on_records_or_segments(tmp_path):
     # Who drew nothing was asked, and the lists of images do not say so.
     write(tmp_path, **{"a.json": document([*records, record(8, [], annotator_id=0)])})
     refused(tmp_path, ["without segments", "in its list `annotators`"], "a.json")
-    data = bboxqa.read_coco(write(tmp_path, **{"a.json": document(records)}) / "a.json")
+    of_nobody = record(8, [], attributes={"weather": "fog"})
+    content = document([*records, of_nobody])
+    data = bboxqa.read_coco(write(tmp_path, **{"a.json": content}) / "a.json")
     assert data.annotator_names == ("0", "7")
     assert [row[:2] for row in rows_of(data)] == [
         ("0.jpg", "0"), ("0.jpg", "7"), ("7.jpg", "0"), ("7.jpg", "7"), ("8.jpg", "7"),
