@@ -510,8 +510,9 @@ def with_findings(
         document = Document(read, truth=truth if is_list else None)
         kind, columns = kind_of(document), document.annotations
         if is_list and kind is not RESULTS:
-            advice = f"Annotations of a model are one more file: --annotator NAME={path}"
-            advice = f"A list of results: {_A_RESULT}\n{advice}"
+            advice = f"A list of results: {_A_RESULT}"
+            if not isinstance(read.top, list):
+                advice += f"\nAnnotations of a model are one more file: --annotator NAME={path}"
             return OtherKindError(error.problems, advice, files=[path])
         if kind.name and not (kind.is_measured or is_list):
             expected = "expected objects with boxes, polygons or masks"
