@@ -117,7 +117,7 @@ def _quorum(text: str) -> float:
 
 _OF_CONSENSUS = params(
     shared.FILES,
-    "annotator", *READING, "similarity",
+    "annotator", *READING, "similarity", "sigmas",
     Option("--quorum NUMBER", COMPARE,
         "Votes that keep an object, such as 3, or a share below 1 of those asked, such as 0.5; "
         "default 1 of 2, else a third, at least 2.", parse=_quorum),

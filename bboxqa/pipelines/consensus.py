@@ -32,6 +32,7 @@ from bboxqa.pipelines.agree import checked_data
 from bboxqa.pipelines.convert import Target, check_output, convert_with, refuse_inputs
 from bboxqa.pipelines.diagnosis.review import drawn_shape, shown_image
 from bboxqa.pipelines.fusion import consensus_of, fused_shapes, votes_of
+from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.read import AS_COMPARED, Data, check_files, read_for
 from bboxqa.pipelines.send_back import send
 from bboxqa.report.numbers import csv_line
@@ -176,6 +177,7 @@ def consensus_of_files(
         named = [f"{count(n_with[key], 'annotation')} with {one_line(key)!r}" for key in lost]
         note = f"left out, as shapes and categories alone are merged: {first_few(named, 5)}"
         data = replace(data, notes=(*data.notes, note))
+    data = with_sigmas(data, settings)
     return _merged(data, quorum, iou_threshold, settings.similarity), known
 
 

@@ -393,3 +393,15 @@ def test_a_proposal_that_another_object_overlaps_is_added_once(tmp_path):
         accept = ("accept", f"{before}.json", "review", "-o", f"{after}.json", "--add-proposed")
         found = run(*accept, cwd=tmp_path)
         assert f"{n} added" in found.stdout, found.stderr
+
+
+def test_key_points_of_other_joints_need_sigmas(tmp_path):
+    content = document({who: [(10, 10, 20 + place, 20)] for place, who in enumerate(PEOPLE)})
+    content["categories"] = [{"id": 1, "name": "cat", "keypoints": ["head", "tail"]}]
+    for place, each in enumerate(content["annotations"]):
+        each["keypoints"] = [10, 10, 2, 30 + place, 30, 2]
+    options = ("--similarity", "keypoints")
+    assert "--sigmas 0.05" in written(tmp_path, content, *options).stderr
+    assert written(tmp_path, content, *options, "--sigmas", "0.05").returncode == 0
+    [found] = json.loads((tmp_path / "merged.json").read_text())["annotations"]
+    assert (found["votes"], found["keypoints"]) == (3, [10, 10, 2, 31, 30, 2])
