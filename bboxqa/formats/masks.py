@@ -172,12 +172,6 @@ def runs_in(values: Values, check: Callable[[int], None] = lambda _: None) -> Ru
     """Return the runs of a mask.
 
     `check` is called with their number, and that of runs of the background, before memory is taken.
-
-    Examples
-    --------
-    >>> runs = runs_in(np.array([[7, 7, 0], [0, 0, 7], [7, 0, 0]]))
-    >>> runs.spans.tolist(), runs.piece.tolist()
-    ([[0, 2], [5, 6], [6, 7]], [0, 0, 1])
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

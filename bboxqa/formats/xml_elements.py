@@ -53,14 +53,9 @@ class Element(msgspec.Struct):
 
 
 def tree_of(data: bytes) -> Element:
-    r"""Return the root element of a small file, with all its descendants.
+    """Return the root element of a small file, with all its descendants.
 
     Raises XmlError if it is not XML, or is not read.
-
-    Examples
-    --------
-    >>> tree_of(b"<a>\n<b> c </b></a>").said("b")
-    'c'
     """
     elements = XmlElements(most=_MOST_ELEMENTS)
     inside = elements.parsed(data, last=True)
@@ -142,28 +137,14 @@ class XmlElements:
 
 
 def plain_xml(text: str) -> str:
-    r"""Return text with characters that XML does not allow replaced by a marker.
-
-    Examples
-    --------
-    >>> plain_xml("a\x1bb")
-    'a\ufffdb'
-    """
+    """Return text with characters that XML does not allow replaced by a marker."""
     return _NO_XML.sub("\ufffd", text)
 
 
 def block(
     depth: int, name: str, inside: Iterable[str], values: Mapping[str, object] = _NOTHING
 ) -> str:
-    """Return an element in lines of its own, around written elements that are one level deeper.
-
-    Examples
-    --------
-    >>> print(block(1, "box", [leaf(2, "name", "a")], {"id": 7}), end="")
-      <box id="7">
-        <name>a</name>
-      </box>
-    """
+    """Return an element in lines of its own, around written elements that are one level deeper."""
     pad = "  " * depth
     return f"{pad}<{name}{_attributes(values)}>\n{''.join(inside)}{pad}</{name}>\n"
 

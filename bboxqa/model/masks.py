@@ -88,26 +88,14 @@ class Segmentations(RowArrays, frozen=True, eq=False):
 
 
 def spans_of_runs(runs: IndexArray) -> IndexArray:
-    """Return the spans of run lengths, which begin with a run outside the mask.
-
-    Examples
-    --------
-    >>> spans_of_runs(np.array([1, 2, 0, 3, 4])).tolist()
-    [[1, 6]]
-    """
+    """Return the spans of run lengths, which begin with a run outside the mask."""
     ends = np.cumsum(runs)
     spans = np.stack([ends[:-1:2], ends[1::2]], 1)
     return joined(spans[spans[:, 0] < spans[:, 1]])
 
 
 def spans_of_pixels(pixels: BoolArray) -> IndexArray:
-    """Return the spans of (H, W) pixels, row by row.
-
-    Examples
-    --------
-    >>> spans_of_pixels(np.array([[True, False, True], [True, False, False]])).tolist()
-    [[0, 1], [2, 4]]
-    """
+    """Return the spans of (H, W) pixels, row by row."""
     flat = pixels.ravel()
     edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1
     first = [0] if flat[:1].any() else []
@@ -116,13 +104,7 @@ def spans_of_pixels(pixels: BoolArray) -> IndexArray:
 
 
 def joined(spans: IndexArray) -> IndexArray:
-    """Join spans that touch.
-
-    Examples
-    --------
-    >>> joined(np.array([[0, 2], [2, 5], [6, 7]])).tolist()
-    [[0, 5], [6, 7]]
-    """
+    """Join spans that touch."""
     apart = spans[1:, 0] != spans[:-1, 1]
     starts = spans[np.concatenate([np.ones(len(spans[:1]), np.bool_), apart]), 0]
     stops = spans[np.concatenate([apart, np.ones(len(spans[:1]), np.bool_)]), 1]
@@ -133,11 +115,6 @@ def runs_of_spans(spans: IndexArray, n_pixels: int) -> IndexArray:
     """Return the run lengths of spans among `n_pixels` pixels; the inverse of `spans_of_runs`.
 
     The last run is one outside the mask, of length 0 if the last pixel is inside.
-
-    Examples
-    --------
-    >>> runs_of_spans(np.array([[1, 6]]), 10).tolist()
-    [1, 5, 4]
     """
     return np.diff(spans.ravel(), prepend=0, append=n_pixels)
 
@@ -147,11 +124,6 @@ def span_bounds(spans: IndexArray, height: int) -> tuple[float, float, float, fl
 
     Of spans row by row, and with the width instead of the height, these are top, left, bottom and
     right.
-
-    Examples
-    --------
-    >>> span_bounds(np.array([[5, 7], [9, 10]]), 4)
-    (1.0, 1.0, 3.0, 3.0)
     """
     if len(spans) == 0:
         return (np.nan,) * 4
@@ -173,11 +145,6 @@ def turned(
     """Return the spans column by column of a mask with spans row by row; columns are not joined.
 
     `check` is called with their number before memory is taken for them, and may raise.
-
-    Examples
-    --------
-    >>> turned(np.array([[1, 3], [4, 6]]), 2, 3).tolist()
-    [[2, 4], [4, 6]]
     """
     first = _without(spans, spans + width)
     if check is not None:
@@ -225,11 +192,6 @@ def decode_counts(counts: bytes) -> IndexArray:
     -------
     (R,) int64
         Lengths of runs in pixels, beginning with a run outside the mask.
-
-    Examples
-    --------
-    >>> decode_counts(b"04")
-    array([0, 4])
     """
     text = np.frombuffer(counts, np.uint8).astype(np.int64) - 48
     if len(text) == 0:
@@ -255,14 +217,7 @@ def decode_counts(counts: bytes) -> IndexArray:
 
 
 def compress_counts(runs: IndexArray, height: int, width: int) -> bytes:
-    """Return COCO's compressed form of run lengths, which add up to `height` times `width`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> compress_counts(np.array([0, 4]), 2, 2)
-    b'04'
-    """
+    """Return COCO's compressed form of run lengths, which add up to `height` times `width`."""
     from pycocotools import mask
 
     encoded = mask.frPyObjects({"size": [height, width], "counts": runs.tolist()}, height, width)

@@ -32,13 +32,7 @@ _SIGNS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
 
 def upright(bbox: FloatArray) -> FloatArray:
-    """Return N boxes given as x, y, width, height as rotated boxes of angle 0, (N, 5).
-
-    Examples
-    --------
-    >>> upright(np.array([[10.0, 20.0, 4.0, 2.0]])).tolist()
-    [[12.0, 21.0, 4.0, 2.0, 0.0]]
-    """
+    """Return N boxes given as x, y, width, height as rotated boxes of angle 0, (N, 5)."""
     result = np.zeros((len(bbox), 5))
     result[:, 2:4] = bbox[:, 2:]
     result[:, :2] = bbox[:, :2] + bbox[:, 2:] / 2
@@ -67,12 +61,6 @@ def corner_moves(left: FloatArray, right: FloatArray) -> FloatArray:
 
     Corners correspond so that this distance is smallest. Half turns, and swapping the sides with a
     quarter turn, therefore change nothing.
-
-    Examples
-    --------
-    >>> one, two = np.array([[9.0, 9, 4, 2, 0]]), np.array([[9.0, 12, 2, 4, 90]])
-    >>> corner_moves(one, two).round(9)
-    array([3.])
     """
     before, after = corners(left), corners(right)
     ways = [np.abs(before - np.roll(after, way, axis=1)).max((1, 2), initial=0) for way in range(4)]
@@ -84,11 +72,6 @@ def width_marks(boxes: FloatArray) -> FloatArray:
     """Return a line that shows the angle, from the middle of the first side inwards, (N, 2, 2).
 
     The first side is the width, which is the top side of an upright box.
-
-    Examples
-    --------
-    >>> width_marks(np.array([[5.0, 5.0, 10.0, 4.0, 0.0]])).tolist()
-    [[[5.0, 3.0], [5.0, 4.0]]]
     """
     points = corners(boxes)
     middle = points[:, :2].mean(1)
@@ -100,13 +83,7 @@ def width_marks(boxes: FloatArray) -> FloatArray:
 
 
 def bounds(boxes: FloatArray) -> FloatArray:
-    """Return the axis-aligned bounds of N rotated boxes as left, top, right, bottom, (N, 4).
-
-    Examples
-    --------
-    >>> bounds(np.array([[2.0, 1.0, 4.0, 2.0, 270.0]])).round(9).tolist()
-    [[1.0, -1.0, 3.0, 3.0]]
-    """
+    """Return the axis-aligned bounds of N rotated boxes as left, top, right, bottom, (N, 4)."""
     cosine, sine = np.abs(_directions(boxes[:, 4]))
     half = np.empty((len(boxes), 2))
     half[:, 0] = boxes[:, 2] * cosine + boxes[:, 3] * sine
@@ -131,11 +108,6 @@ def smallest_angle(boxes: FloatArray) -> FloatArray:
     """Return the same N rectangles with angles from 0 up to 90; sides are swapped as needed.
 
     Boxes that differ by half turns, and the four descriptions of a square, become exactly equal.
-
-    Examples
-    --------
-    >>> smallest_angle(np.array([[0.0, 0, 4, 2, 120], [0, 0, 4, 2, 200]])).tolist()
-    [[0.0, 0.0, 2.0, 4.0, 30.0], [0.0, 0.0, 4.0, 2.0, 20.0]]
     """
     result = boxes.copy()
     angle = np.mod(boxes[:, 4], 180)
@@ -148,13 +120,7 @@ def smallest_angle(boxes: FloatArray) -> FloatArray:
 
 
 def turned_to(boxes: FloatArray, degrees: FloatArray) -> FloatArray:
-    """Return the same N rectangles described by the angles nearest to `degrees`, from 0 to 360.
-
-    Examples
-    --------
-    >>> turned_to(np.array([[0.0, 0, 4, 2, 20]]), np.array([290.5])).tolist()
-    [[0.0, 0.0, 2.0, 4.0, 290.0]]
-    """
+    """Return the same N rectangles described by the angles nearest to `degrees`, from 0 to 360."""
     turns = np.rint((degrees - boxes[:, 4]) / 90)
     result = boxes.copy()
     is_swapped = np.mod(turns, 2) == 1
@@ -240,11 +206,6 @@ def scaled(boxes: FloatArray, factors: FloatArray) -> FloatArray:
     """Return N rotated boxes after their images are stretched by (N, 2) factors.
 
     Stretching makes a parallelogram of each; its area and the direction of its width are kept.
-
-    Examples
-    --------
-    >>> scaled(np.array([[1.0, 1, 4, 2, 90]]), np.array([[2.0, 3.0]])).tolist()
-    [[2.0, 3.0, 12.0, 4.0, 90.0]]
     """
     cosine, sine = _directions(boxes[:, 4])
     direction = np.stack([cosine, sine], 1) * factors
@@ -269,12 +230,6 @@ def equal_edges(left: FloatArray, right: FloatArray) -> BoolArray:
     """Return which edges of paired boxes are the same, but for rounding, (P, 4), (P, 4) → (P, 4).
 
     Edges are left, top, right and bottom.
-
-    Examples
-    --------
-    >>> box = np.array([[10.0, 20.0, 50.0, 60.0]])
-    >>> equal_edges(box, box + [[0.0004, -0.01, 0.02, 1]]).tolist()
-    [[True, True, False, False]]
     """
     side = np.minimum(right[:, 2] - right[:, 0], right[:, 3] - right[:, 1])
     tolerance = np.minimum(_OF_SIDE * side, ROUNDED_PX)[:, None]
@@ -286,11 +241,6 @@ def beyond_rounding(offset: FloatArray, percent: FloatArray) -> BoolArray:
     """Return which mean offsets rounding does not explain, (N,), (N,) → (N,).
 
     Offsets are in pixels or degrees, and in percent of a size; NaN where they have none.
-
-    Examples
-    --------
-    >>> beyond_rounding(np.array([0.004, -0.4, 0.004]), np.array([0.01, 0.9, 4.0])).tolist()
-    [False, True, True]
     """
     result: BoolArray = (np.abs(offset) > ROUNDED_PX) | (np.abs(percent) > 100 * _OF_SIDE)
     return result

@@ -117,16 +117,7 @@ class Columns(msgspec.Struct, frozen=True):
 def columns_of(
     header: Sequence[str], chosen: Mapping[str, str], names: Mapping[str, tuple[str, ...]] = NAMES
 ) -> Columns:
-    """Return the contents of a table's columns: as chosen by the user, the others by name.
-
-    Examples
-    --------
-    >>> found = columns_of(["filename", "width", "class", "xmin", "ymin", "xmax", "ymax"], {})
-    >>> found.form, found.of["image_width"]
-    ('xyxy', 'width')
-    >>> columns_of(["unit", "ann", "bob"], {}).problem
-    'no column of images'
-    """
+    """Return the contents of a table's columns: as chosen by the user, the others by name."""
     missing = [name for name in chosen.values() if name not in header]
     if missing:
         some = ", ".join(repr(one_line(name)) for name in missing)
@@ -167,13 +158,7 @@ def plain_name(name: str) -> str:
 
 
 def in_corner_and_size(boxes: FloatArray, form: str) -> FloatArray:
-    """Return (N, 4) boxes of a layout as left, top, width and height.
-
-    Examples
-    --------
-    >>> in_corner_and_size(np.array([[5, 5, 4, 2.0]]), "cxcywh")
-    array([[3., 4., 4., 2.]])
-    """
+    """Return (N, 4) boxes of a layout as left, top, width and height."""
     first, second = boxes[:, :2], boxes[:, 2:]
     if form == "xyxy":
         return np.concatenate([first, second - first], 1)
@@ -185,11 +170,6 @@ def unit_of(boxes: FloatArray) -> tuple[str, BoolArray]:
 
     The unit is "shares", "pixels", or "either" if many are of each. Boxes of 0 and 1 only, which
     stand for an image without objects in some tables, are neither.
-
-    Examples
-    --------
-    >>> unit_of(np.array([[0, 0, 9, 9], [0, 0.5, 1, 1], [0, 0, 1, 1]]))
-    ('either', array([False,  True, False]))
     """
     is_larger: BoolArray = np.abs(boxes).max(axis=1, initial=0) > LEAST_PIXELS
     is_share: BoolArray = ~is_larger & (boxes != np.round(boxes)).any(axis=1)
@@ -422,14 +402,7 @@ def holds(value: object) -> bool:
 
 
 def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
-    """Return the rows of a table; None if the value is not a table.
-
-    Examples
-    --------
-    >>> from bboxqa.model.annotations import NO_CHOICES
-    >>> rows_in([{"image": "a.jpg", "x": 1}], NO_CHOICES), rows_in(["a.json"], NO_CHOICES)
-    ([{'image': 'a.jpg', 'x': 1}], None)
-    """
+    """Return the rows of a table; None if the value is not a table."""
     if isinstance(source, list | tuple):
         is_table = bool(source) and all(isinstance(each, Mapping) for each in source)
         return [dict(each) for each in source] if is_table else None

@@ -126,11 +126,6 @@ def name_in(cell: str) -> str:
     """Return the annotator or category that a cell of text names.
 
     Data frames write whole numbers as fractions if a cell of their column is empty, so 1.0 is 1.
-
-    Examples
-    --------
-    >>> name_in("7.0"), name_in("007"), name_in("1.5"), name_in("'=ann")
-    ('7', '007', '1.5', '=ann')
     """
     name = unguarded(cell)
     found = _WHOLE.fullmatch(name)

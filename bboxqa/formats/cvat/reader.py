@@ -129,10 +129,6 @@ def attributes_of(
 
     Values of the shape keep their names. An answer to an attribute of the label that has such a
     name follows "label.", whether or not the shape has the value.
-
-    >>> answers = [Element("attribute", 2, {"name": "occluded"}, text="false")]
-    >>> attributes_of(Element("box", 1, {"occluded": "1"}, inside=answers))
-    {'occluded': '1', 'label.occluded': 'false'}
     """
     values, own = element.values, OF_SHAPES + _OF_TRACKS * is_tracked
     found = {**of_shape} if of_shape else {}

@@ -56,11 +56,6 @@ def person(value: object) -> str:
     """Return who completed an annotation; "" if nobody is named.
 
     Some exports have numbers for annotators, others objects with number and e-mail.
-
-    Examples
-    --------
-    >>> person({"id": 7, "email": "ann@example.org"}), person(7), person({"id": 8}), person(None)
-    ('ann@example.org', '7', '8', '')
     """
     given = shapes.mapping(value)
     both = f"{plain_text(given.get('first_name'))} {plain_text(given.get('last_name'))}".strip()
@@ -135,13 +130,7 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def short_path(address: str) -> str:
-    """Return the short name of an image, which other images may have as well.
-
-    Examples
-    --------
-    >>> short_path("/data/upload/1/0a1b2c3d-a%20b.jpg"), short_path("https://x.org/b/1.jpg?size=2")
-    ('a b.jpg', 'b/1.jpg')
-    """
+    """Return the short name of an image, which other images may have as well."""
     return _UPLOAD.sub("", _path(address), 1)
 
 
@@ -349,11 +338,6 @@ def brush_numbers(runs: IndexArray) -> list[int]:
     """Encode (R,) run lengths of all pixels, row by row, as the numbers under `rle`.
 
     The first run is outside the mask. This is the inverse of `brush_mask`.
-
-    Examples
-    --------
-    >>> brush_mask(brush_numbers(np.array([1, 2, 2, 1])), 3, 2).spans.tolist()
-    [[1, 3], [5, 6]]
     """
     bits = [f"{4 * runs.sum():032b}{7:05b}", *(f"{width - 1:04b}" for width in _LENGTH_WIDTHS)]
     longest = 1 << _LENGTH_WIDTHS[-1]

@@ -156,16 +156,7 @@ class Collector:
             self.settings.progress(number, most)
 
     def count(self, words: Iterable[tuple[str, str, str]]) -> None:
-        """Add a note for each count above 0, from rows of its key, its noun and what is said of it.
-
-        Examples
-        --------
-        >>> into = Collector()
-        >>> into.tally["draft"] = 2
-        >>> into.count([("draft", "draft", "left out"), ("empty", "mask", "…")])
-        >>> into.notes
-        ['2 drafts left out']
-        """
+        """Add a note for each count above 0, from rows of its key, its noun and what to say."""
         for key, noun, rest in words:
             if number := self.tally[key]:
                 self.notes.append(f"{count(number, noun)} {rest}")

@@ -78,15 +78,6 @@ class Allowance:
     `what` is counted. Masks may have `least`, however short their texts are; `rates` is what each
     character adds, of the first million, so that a small file is read in a few seconds, and of the
     others.
-
-    Examples
-    --------
-    >>> runs = Allowance("runs of pixels", least=1000, rates=(1, 16))
-    >>> runs.take(900, 100)
-    >>> runs.take(301, 100)
-    Traceback (most recent call last):
-    bboxqa.formats.translation.shapes.MaskProblemError: would bring the masks to 1,201 runs of \
-pixels in 200 characters; expected at most 1,200 in so short a text: split the source
     """
 
     def __init__(self, what: str, least: int, rates: tuple[int, int]) -> None:
@@ -118,11 +109,6 @@ class Masks:
         """Return the box of a mask, and if requested the mask in an image of a known size.
 
         Raises MaskProblemError if it is empty, lies beyond the image, or has too many runs.
-
-        Examples
-        --------
-        >>> Masks(outlines=True).record(RowMask(np.array([[0, 2]]), 2, 1, left=1), (3, 2))
-        {'bbox': [1.0, 0.0, 2.0, 1.0], 'segmentation': {'size': [2, 3], 'counts': '21100'}}
         """
         bbox = mask.bounds()
         if size is None:

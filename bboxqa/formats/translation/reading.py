@@ -257,13 +257,7 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
 
 
 def json_problem(text: bytes, error: BaseException) -> str:
-    r"""Return why a text is not JSON.
-
-    Examples
-    --------
-    >>> json_problem(b'[1,\n NaN]', ValueError("JSON is malformed: invalid character (byte 6)"))
-    'line 2: the number NaN, which JSON does not have'
-    """
+    """Return why a text is not JSON."""
     place, why = _stop(text, error)
     line = text.count(b"\n", 0, place) + 1
     return f"line {line}: {why}" if place else why

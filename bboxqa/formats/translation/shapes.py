@@ -52,13 +52,7 @@ class EmptyMaskProblemError(MaskProblemError):
 
 
 def plain_text(value: object) -> str:
-    """Return a name or number as text; "" for any other value.
-
-    Examples
-    --------
-    >>> plain_text(" ann "), plain_text(7.0), plain_text(None)
-    ('ann', '7', '')
-    """
+    """Return a name or number as text; "" for any other value."""
     if type(value) is str:
         return value.strip()
     if isinstance(value, float) and value.is_integer():
@@ -77,13 +71,7 @@ def items(value: object) -> list[Any]:
 
 
 def number_of(value: object, name: str) -> float:
-    """Return a finite number, also from its text; raises ValueProblemError for any other value.
-
-    Examples
-    --------
-    >>> number_of(3, "x"), number_of("3", "x")
-    (3, 3.0)
-    """
+    """Return a finite number, also from its text; raises ValueProblemError for any other value."""
     found = value
     if isinstance(value, str):
         try:
@@ -109,13 +97,7 @@ def numbers_of(values: object, names: Sequence[str]) -> list[float]:
 
 
 def degrees_of(value: object, name: str, *, in_radians: bool = False) -> float:
-    """Return an angle in degrees; 0 if it is missing.
-
-    Examples
-    --------
-    >>> degrees_of(-90, "angle"), degrees_of(None, "angle")
-    (-90, 0.0)
-    """
+    """Return an angle in degrees; 0 if it is missing."""
     if value in (None, ""):
         return 0.0
     number = number_of(value, name)
@@ -126,11 +108,6 @@ def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatA
     """Return (K, 2) points, at least `least`; raises ValueProblemError for any other value.
 
     Expected is a list of ``[x, y]``, or of objects with the keys x and y.
-
-    Examples
-    --------
-    >>> points_of([[1, 2], {"x": 3, "y": 4}]).tolist()
-    [[1.0, 2.0], [3.0, 4.0]]
     """
     if not isinstance(values, list) or len(values) < least:
         found = "missing" if values is None else repr(values)[:_SHOWN]
@@ -148,11 +125,6 @@ def side_of(value: object, name: str) -> int | None:
     """Return a side of an image in pixels, from a number or its text; None if missing.
 
     Raises ValueProblemError if no image can have such a side.
-
-    Examples
-    --------
-    >>> side_of("640", "width"), side_of(480.0, "height"), side_of("", "width")
-    (640, 480, None)
     """
     # Data frames have NaN for empty cells.
     if value is None or value != value or value == "":  # noqa: PLR0124
@@ -168,13 +140,7 @@ def side_of(value: object, name: str) -> int | None:
 
 
 def size_of(width: object, height: object) -> tuple[int, int] | None:
-    """Return the size of an image in pixels; None if a side is missing or invalid.
-
-    Examples
-    --------
-    >>> size_of(640, 480.0), size_of(0, 480), size_of(None, None)
-    ((640, 480), None, None)
-    """
+    """Return the size of an image in pixels; None if a side is missing or invalid."""
     for side in (width, height):
         if isinstance(side, bool) or not isinstance(side, int | float) or not 1 <= side < 1 << 31:
             return None
@@ -182,26 +148,14 @@ def size_of(width: object, height: object) -> tuple[int, int] | None:
 
 
 def bounds(points: FloatArray) -> list[float]:
-    """Return the box around (K, 2) points, as x, y, width and height.
-
-    Examples
-    --------
-    >>> bounds(np.array([[3.0, 1.0], [1.0, 5.0]]))
-    [1.0, 1.0, 2.0, 4.0]
-    """
+    """Return the box around (K, 2) points, as x, y, width and height."""
     low, high = points.min(0), points.max(0)
     found: list[float] = [*low.tolist(), *(high - low).tolist()]
     return found
 
 
 def rotated(points: FloatArray, centre: tuple[float, float], degrees: float) -> FloatArray:
-    """Rotate (K, 2) points clockwise, as seen in an image whose y axis points down.
-
-    Examples
-    --------
-    >>> rotated(np.array([[2.0, 1.0]]), (1, 1), 90).round(9).tolist()
-    [[1.0, 2.0]]
-    """
+    """Rotate (K, 2) points clockwise, as seen in an image whose y axis points down."""
     angle = np.deg2rad(degrees)
     cosine, sine = np.cos(angle), np.sin(angle)
     turned: FloatArray = (points - centre) @ np.array([[cosine, sine], [-sine, cosine]]) + centre
@@ -212,12 +166,6 @@ def rotations_of(points: FloatArray) -> FloatArray:
     """Return the clockwise rotation of (N, 4, 2) rectangles in degrees; NaN for other shapes.
 
     The rotation is the angle of a side, from 0 up to 90, since any corner may be the first.
-
-    Examples
-    --------
-    >>> turned = [[1.0, 0], [2, 1], [1, 2], [0, 1]]
-    >>> rotations_of(np.array([turned, [[0, 0], [9, 0], [9, 9], [5, 5]]]))
-    array([45., nan])
     """
     # Operations along the first axis take a third of the time of those along a short last one.
     vertices = np.ascontiguousarray(points.transpose(2, 1, 0))
@@ -246,13 +194,6 @@ def ellipse(
     """Return (K, 2) points of an ellipse rotated clockwise about its centre.
 
     These are 72 points, and the outermost ones of a rotated ellipse, so that bounds are exact.
-
-    Examples
-    --------
-    >>> bounds(ellipse((10, 10), (4, 2)))
-    [6.0, 8.0, 8.0, 4.0]
-    >>> np.round(bounds(ellipse((10, 10), (4, 3), 45)), 6).tolist()
-    [6.464466, 6.464466, 7.071068, 7.071068]
     """
     turn = np.deg2rad(degrees)
     along, across = radii
@@ -288,12 +229,6 @@ def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
 
     Some tools apply the even-odd rule and do not mark holes, whereas COCO fills all rings. Raises
     ValueProblemError if the rings are too entangled for that to be found out in a few seconds.
-
-    Examples
-    --------
-    >>> square, hole = corners(0, 0, 9, 9), corners(2, 2, 3, 3)
-    >>> len(outer_rings([square, hole])), len(outer_rings([square, hole + 20]))
-    (1, 2)
     """
     import shapely
 
@@ -311,13 +246,7 @@ def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
 
 
 def turned_box(box: Iterable[float], degrees: float) -> Record:
-    """Return the COCO geometry keys of a box, rotated clockwise about its centre if `degrees` are.
-
-    Examples
-    --------
-    >>> [round(side, 9) for side in turned_box([0, 0, 4, 2], 90)["bbox"]]
-    [1.0, -1.0, 2.0, 4.0]
-    """
+    """Return the geometry keys of a box turned clockwise about its centre by some degrees."""
     x, y, width, height = box
     if not degrees % 360:
         return {"bbox": [x, y, width, height]}

@@ -134,13 +134,6 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Return the rotated box of an annotation, (5,), read-only; else None.
 
         Its angle is the rotation attribute, if that is the angle of a side.
-
-        Examples
-        --------
-        >>> ring, said = [2, 0, 4, 2, 2, 4, 0, 2], {"rotation": 135}
-        >>> diamond = {"id": 1, "bbox": [0, 0, 4, 4], "segmentation": [ring], "attributes": said}
-        >>> Content([], [], [diamond]).rotated(diamond).round(2).tolist()
-        [2.0, 2.0, 2.83, 2.83, 135.0]
         """
         is_rotated = self.kind_of(annotation, any_rectangle=any_rectangle) == "rotation"
         return self.outlines[annotation["id"]].box if is_rotated else None
@@ -287,13 +280,7 @@ class Loss(msgspec.Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """The noun in the plural.
-
-        Examples
-        --------
-        >>> [Loss(2, each, "").what for each in ("name of a category", "rotated box")]
-        ['names of categories', 'rotated boxes']
-        """
+        """The noun in the plural."""
         return _plural(self.noun)
 
     def __str__(self) -> str:

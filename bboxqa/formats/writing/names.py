@@ -31,13 +31,7 @@ def _safe_part(name: str) -> str:
 
 
 def safe_name(name: str) -> str:
-    """Return the name of an image with a safe path, which other images may have as well.
-
-    Examples
-    --------
-    >>> safe_name("day/con.jpg")
-    'day/%63on.jpg'
-    """
+    """Return the name of an image with a safe path, which other images may have as well."""
     whole = without_ending(name)
     return "/".join(map(_safe_part, whole.split("/"))) + name[len(whole) :]
 
@@ -76,35 +70,17 @@ _ENDING = re.compile(r"(?<=[^/])\.(?:avif|bmp|gif|jfif|jp2|jpe?g|png|tiff?|webp)
 
 
 def without_ending(name: str) -> str:
-    """Return the name of an image without its suffix.
-
-    Examples
-    --------
-    >>> without_ending("a/b.JPG"), without_ending("v1.2"), without_ending(".png")
-    ('a/b', 'v1.2', '.png')
-    """
+    """Return the name of an image without its suffix."""
     return _ENDING.sub("", name)
 
 
 def from_place(name: str, place: str) -> str:
-    """Return the name of an image that only the path of its label file gives, with its ending.
-
-    Examples
-    --------
-    >>> from_place("images/a.jpg", "a")
-    'a.jpg'
-    """
+    """Return the name of an image that only the path of its label file gives, with its ending."""
     return place + name[len(without_ending(name)) :]
 
 
 def people_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return a path of one part for each annotator; no parts if nobody is named.
-
-    Examples
-    --------
-    >>> people_paths(["ann", "train"])
-    {'': (), 'ann': ('ann',), 'train': ('%74rain',)}
-    """
+    """Return a path of one part for each annotator; no parts if nobody is named."""
     # A name that is a folder of the format, such as labels, would be taken for it.
     plain = filter(None, names)
     parts = {e: _escaped(e) if re.fullmatch(INSIDE, e) else _safe_part(e) for e in plain}

@@ -114,18 +114,7 @@ def said_angle(annotation: Record) -> float:
 
 
 def outlines_of(annotations: Sequence[Record]) -> dict[int, Outline]:
-    """Return the outlines of annotations, by id.
-
-    Examples
-    --------
-    >>> rings = [], [[1, 1, 3, 1, 3, 3, 1, 3]], [[1, 1, 3, 1, 3, 3]], [[2, 0, 4, 2, 2, 4, 0, 2]]
-    >>> drawn = [
-    ...     {"id": number, "bbox": [1, 1, 2, 2], "segmentation": each}
-    ...     for number, each in enumerate(rings)
-    ... ]
-    >>> [each.kind for _, each in sorted(outlines_of(drawn).items())]
-    ['box', 'box', 'polygon', 'rotation']
-    """
+    """Return the outlines of annotations, by id."""
     found: dict[int, Outline] = {}
     drawn, points = list[Record](), list[list[float]]()
     for each in annotations:
