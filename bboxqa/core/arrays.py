@@ -127,14 +127,7 @@ class RowArrays(FrozenArrays, frozen=True, eq=False):
 
 
 def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the indices of all ranges start:stop, concatenated, and where each range begins.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows(np.array([5, 2]), np.array([7, 3]))
-    (array([5, 6, 2]), array([0, 2, 3]))
-    """
+    """Return the indices of all ranges start:stop, concatenated, and where each range begins."""
     counts = stop - start
     offsets = np.concatenate([[0], np.cumsum(counts)])
     return np.arange(offsets[-1]) + np.repeat(start - offsets[:-1], counts), offsets
@@ -144,12 +137,6 @@ def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
     """Return the distinct keys, (K,), sorted, and the index of each key among them, (N,).
 
     Equals `numpy.unique`, but does not sort where keys are dense. Keys are 0 to ``size - 1``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> compact(np.array([7, 2, 7]), 10)
-    (array([2, 7]), array([1, 0, 1]))
     """
     if size > _SPARSE * len(key):
         keys, place = np.unique(key, return_inverse=True)
@@ -165,12 +152,6 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
 
     Equals ``numpy.unique(values)``, which imports `numpy.ma` where nothing else is to be returned;
     that takes 10 ms.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> distinct(np.array([7, 2, 7]))
-    array([2, 7])
     """
     found: NDArray[_Value] = np.unique(values, return_counts=True)[0]
     return found
@@ -180,12 +161,6 @@ def median(values: FloatArray) -> float:
     """Return the median; NaN without values, and if one of them is NaN.
 
     Equals `numpy.median`, which imports `numpy.ma`; that takes 10 ms.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> median(np.array([7.0, 1, 2, 3])), median(np.zeros(0))
-    (2.5, nan)
     """
     ordered = np.sort(values)
     if not len(ordered) or np.isnan(ordered[-1]):
@@ -197,13 +172,6 @@ def distinct_rows(*columns: NDArray[Any]) -> tuple[IndexArray, IndexArray, Index
     """Return the distinct rows of C columns, (C, K), sorted, the row of each, and their counts.
 
     The columns are (N,) integers of 0 or more, and the product of their largest fits in 64 bits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found, place, count = distinct_rows(np.array([5, 0, 5]), np.array([2, 7, 2]))
-    >>> found.tolist(), place.tolist(), count.tolist()
-    ([[0, 5], [7, 2]], [1, 0, 1], [1, 2])
     """
     sizes = [1 + int(column.max(initial=0)) for column in columns]
     # Sorting one combined key is many times faster than sorting several.
@@ -223,11 +191,6 @@ def radix_order(key: IndexArray, size: int) -> IndexArray:
 
     numpy sorts 16-bit integers by radix, which takes a fraction of the time for keys in random
     order.
-
-    Examples
-    --------
-    >>> radix_order(np.array([70_000, 2, 70_000, 1]), 70_001)
-    array([3, 1, 0, 2])
     """
     order = np.argsort(key.astype(np.uint16), kind="stable")
     for shift in range(16, size.bit_length(), 16):
@@ -239,12 +202,6 @@ def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
     """Return the index of each wanted number among the known ones, (N,); -1 where unknown.
 
     The known numbers may be in any order, and there may be none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find(np.array([30, 10, 20]), np.array([10, 11]))
-    array([ 1, -1])
     """
     if len(known) == 0:
         return np.full(len(wanted), -1)
@@ -264,12 +221,6 @@ def run_starts(key: NDArray[Any]) -> IndexArray:
     """Return where each run of equal keys begins, (R,).
 
     Keys are integers, 0 or more; equal keys are adjacent.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> run_starts(np.array([0, 0, 7, 9, 9]))
-    array([0, 2, 3])
     """
     return np.flatnonzero(np.diff(key, prepend=-1))
 
@@ -301,14 +252,7 @@ def pairs_within(group: NDArray[Any]) -> tuple[IndexArray, IndexArray]:
 
 
 def sum_by(key: NDArray[Any], amount: NDArray[Any], size: int) -> FloatArray:
-    """Return the sum of the amounts for each key, (size,) float64; keys are 0 to ``size - 1``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sum_by(np.array([0, 2, 2]), np.array([1.5, 1, 1]), 4)
-    array([1.5, 0. , 2. , 0. ])
-    """
+    """Return the sum of the amounts for each key, (size,) float64; keys are 0 to ``size - 1``."""
     return np.bincount(key, amount, size).astype(np.float64, copy=False)
 
 
@@ -322,12 +266,6 @@ def deviations(
 
     A robust standard deviation is 1.4826 times the median absolute deviation, which estimates that
     of normal values. Also return the medians, (N,) like the values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> deviations(np.array([1.0, 2, 3, 9, 5]), np.array([0, 0, 0, 0, 1]), 0.1)[0].round(2)
-    array([-1.01, -0.34,  0.34,  4.38,  0.  ])
     """
     middle, spread = np.empty(len(values)), np.empty(len(values))
     order = np.argsort(group, kind="stable")
@@ -338,13 +276,7 @@ def deviations(
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
-    """Yield slices that together cover all rows, so that intermediate arrays stay small.
-
-    Examples
-    --------
-    >>> [*blocks(3)]
-    [slice(0, 3, None)]
-    """
+    """Yield slices that together cover all rows, so that intermediate arrays stay small."""
     for start in range(0, n_rows, _ROWS):
         yield slice(start, min(start + _ROWS, n_rows))
 
@@ -370,12 +302,6 @@ def component_of_each(n: int, left: IndexArray, right: IndexArray) -> IndexArray
     """Return the connected component of each of n nodes, as the smallest node in it, (n,).
 
     `left` and `right` are the two ends of each pair, (P,) integers; P may be 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> component_of_each(4, np.array([3]), np.array([1]))
-    array([0, 1, 2, 1])
     """
     label = np.arange(n)
     while True:
@@ -416,13 +342,6 @@ def overlapping_boxes(
     ------
     place, other : (P,) int64
         Each pair once, in no particular order.
-
-    Examples
-    --------
-    >>> edges = np.array([[0.0, 0, 2, 2], [1, 1, 3, 3], [2, 0, 4, 1]])
-    >>> pairs = overlapping_boxes(np.zeros(3, int), edges, np.zeros(3, int), edges)
-    >>> sorted((int(a), int(b)) for one, other in pairs for a, b in zip(one, other) if a < b)
-    [(0, 1)]
     """
     known = np.flatnonzero(~np.isnan(other_edges).any(1) & np.isin(other_group, group))
     length = (other_edges[known, 2:] - other_edges[known, :2]).max(1, initial=0)
@@ -508,19 +427,6 @@ def remembered(function: Callable[[_Source], _Result]) -> Callable[[_Source], _R
 
     The object must not change, and its class must allow weak references and compare by identity.
     The result must not refer to the object, or neither would be freed.
-
-    Examples
-    --------
-    >>> class Boxes:
-    ...     sides = 3, 4
-    >>> @remembered
-    ... def area(boxes):
-    ...     print("computing")
-    ...     return boxes.sides[0] * boxes.sides[1]
-    >>> boxes = Boxes()
-    >>> area(boxes), area(boxes)
-    computing
-    (12, 12)
     """
     known: WeakKeyDictionary[_Source, _Result] = WeakKeyDictionary()
 

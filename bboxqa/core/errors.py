@@ -151,11 +151,6 @@ def in_python(text: str) -> str:
     """Return how the options in a message are typed in Python; "" if it has none.
 
     Commands to type are not looked at.
-
-    Examples
-    --------
-    >>> in_python("Give --box-format xyxy, or --no-checks; see bboxqa validate --help")
-    'In Python: --box-format is bboxqa.reading(box_format=…), --no-checks is checks=False'
     """
     plain = re.sub(r"bboxqa [a-z]+\b[^`\n]*", "", text)
     given = []

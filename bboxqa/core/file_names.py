@@ -29,13 +29,7 @@ _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
 
 
 def normalised_name(name: str) -> str:
-    r"""Return a file name without the differences that some systems ignore.
-
-    Examples
-    --------
-    >>> normalised_name("Photos\\A.JPG")
-    'photos/a.jpg'
-    """
+    """Return a file name without the differences that some systems ignore."""
     return unicodedata.normalize("NFC", name.replace("\\", "/")).casefold()
 
 
@@ -57,24 +51,12 @@ def own_name(path: Path) -> str:
 
 
 def is_foreign(name: str) -> bool:
-    r"""Return whether a name is an absolute path, has a drive letter, or is a URL.
-
-    Examples
-    --------
-    >>> [is_foreign(name) for name in ("/a.jpg", "C:\\a.jpg", "https://b.org/a.jpg", "a/b.jpg")]
-    [True, True, True, False]
-    """
+    """Return whether a name is an absolute path, has a drive letter, or is a URL."""
     return name[:1] in ("/", "\\") or bool(_DRIVE.match(name) or _URL.match(name))
 
 
 def folder_problem(folder: Path, expected: str = "a folder") -> str:
-    """Return why a folder cannot be read, for a message; "" if it can.
-
-    Examples
-    --------
-    >>> folder_problem(Path("no/where"))
-    'no/where: no such folder'
-    """
+    """Return why a folder cannot be read, for a message; "" if it can."""
     try:
         os.scandir(folder).close()
     except FileNotFoundError:
@@ -120,12 +102,6 @@ def split_in(name: str) -> tuple[str, str] | None:
 
 
 def is_split(name: str) -> bool:
-    """Return whether the name of a folder is that of a split, and of nothing else.
-
-    Examples
-    --------
-    >>> [is_split(name) for name in ("train", "Val2017", "instances_test", "bob_val", "contest")]
-    [True, True, True, False, False]
-    """
+    """Return whether the name of a folder is that of a split, and of nothing else."""
     found = split_in(name)
     return found is not None and not found[0]

@@ -24,14 +24,7 @@ _LONGEST = 100
 
 
 def unfinished(name: str) -> str:
-    """Return the pattern of the temporary files that a process killed while writing a file leaves.
-
-    Examples
-    --------
-    >>> from fnmatch import fnmatchcase
-    >>> fnmatchcase(".index.html.0123456789abcdef.part", unfinished("index.html"))
-    True
-    """
+    """Return the pattern of the temporary files that a process killed while writing leaves."""
     return f"{glob.escape(_beginning(name))}.{'[0-9a-f]' * _DIGITS}.part"
 
 
@@ -42,15 +35,7 @@ def _beginning(name: str) -> str:
 
 
 def refuse_replacing(outputs: Iterable[Path], read: Iterable[Path]) -> None:
-    """Raise OutputError if an output is one of the files that are read, whatever links lead to it.
-
-    Examples
-    --------
-    >>> refuse_replacing([Path(__file__)], [Path(__file__)])
-    Traceback (most recent call last):
-    ...
-    bboxqa.core.errors.OutputError: ... is one of the files to read; name another file
-    """
+    """Raise OutputError if an output is one of the files that are read, also by a link."""
     existing = {identity_of(each)[:2]: each for each in outputs if each.is_file()}
     if not existing:
         return

@@ -39,13 +39,7 @@ def signal_of(error: BaseException) -> int | None:
 
 
 def signal_words(number: int) -> str:
-    """Return the effect of a signal in words.
-
-    Examples
-    --------
-    >>> signal_words(2), signal_words(15)
-    ('Interrupted', 'Ended by SIGTERM')
-    """
+    """Return the effect of a signal in words."""
     return "Interrupted" if number == signal.SIGINT else f"Ended by {signal.Signals(number).name}"
 
 

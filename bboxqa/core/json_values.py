@@ -29,15 +29,10 @@ _ESCAPED = {
 
 
 def json_safe(value: Any, depth: int = _DEPTH) -> Any:  # noqa: PLR0911
-    r"""Return an equivalent value that JSON can hold and UTF-8 can encode.
+    """Return an equivalent value that JSON can hold and UTF-8 can encode.
 
     Infinite numbers and NaN become their names, lone surrogates their escapes, and numbers of
     hundreds of digits their first digits. Nesting is followed down to `depth`.
-
-    Examples
-    --------
-    >>> json_safe([float("nan"), -float("inf"), "half \ud800", {1: (2, 3)}])
-    ['NaN', '-Infinity', 'half \\ud800', {'1': [2, 3]}]
     """
     if value is None or isinstance(value, bool):
         return value
@@ -84,25 +79,13 @@ def nests_deep(text: bytes) -> bool:
 
 
 def json_line(value: Any) -> str:
-    r"""Return a value as JSON on one line.
-
-    Examples
-    --------
-    >>> json_line({"name": "Bär", "x": float("inf"), "half": "\udc80"})
-    '{"name": "Bär", "x": "Infinity", "half": "\\\\udc80"}'
-    """
+    """Return a value as JSON on one line."""
     text = json.dumps(json_safe(value), ensure_ascii=False, allow_nan=False)
     return text.translate(_ESCAPED)
 
 
 def json_bytes(value: Any) -> bytes:
-    r"""Return a value as JSON; half of a character, which UTF-8 does not have, as its escape.
-
-    Examples
-    --------
-    >>> json_bytes({"name": "Bär \ud800"})
-    b'{"name":"B\\u00e4r \\ud800"}'
-    """
+    """Return a value as JSON; half of a character, which UTF-8 does not have, as its escape."""
     import msgspec
 
     try:
@@ -112,46 +95,22 @@ def json_bytes(value: Any) -> bytes:
 
 
 def pointer_to(*parts: str | int) -> str:
-    """Return the JSON pointer (RFC 6901) made of keys and indices.
-
-    Examples
-    --------
-    >>> pointer_to("annotations", 7, "bbox", 2), pointer_to("odd/key~")
-    ('/annotations/7/bbox/2', '/odd~1key~0')
-    """
+    """Return the JSON pointer (RFC 6901) made of keys and indices."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def shortened(value: object, limit: int = 60) -> str:
-    """Return a value as JSON, cut to `limit` characters.
-
-    Examples
-    --------
-    >>> shortened([1, "a", None]), shortened("x" * 99, 8)
-    ('[1, "a", null]', '"xxxxxx…')
-    """
+    """Return a value as JSON, cut to `limit` characters."""
     return cut(clean(json.dumps(value, ensure_ascii=False, default=repr)), limit)
 
 
 def cut(text: str, limit: int = 60) -> str:
-    """Return a text, cut to `limit` characters.
-
-    Examples
-    --------
-    >>> cut("a long name", 7)
-    'a long…'
-    """
+    """Return a text, cut to `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def pointer_parts(pointer: str) -> list[str]:
-    """Return the keys and indices of a JSON pointer.
-
-    Examples
-    --------
-    >>> pointer_parts("/annotations/7/odd~1key")
-    ['annotations', '7', 'odd/key']
-    """
+    """Return the keys and indices of a JSON pointer."""
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 

@@ -114,11 +114,6 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iter
     """Yield the result of each item in order, for work in which numpy releases the lock.
 
     Items are taken from the iterator as threads need them, so that few are in memory at once.
-
-    Examples
-    --------
-    >>> list(in_threads(len, ["left", "right"]))
-    [4, 5]
     """
     n_threads = threads()
     if n_threads < 2:

@@ -19,13 +19,7 @@ _Part = TypeVar("_Part")
 
 
 def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
-    """Return the part of this name, or raise ConfigError; `kind` is the setting that names it.
-
-    Examples
-    --------
-    >>> lookup("matcher", {"hungarian": 2, "greedy": 1}, "greedy")
-    1
-    """
+    """Return the part of this name, or raise ConfigError; `kind` is the setting that names it."""
     if name not in parts:
         raise ConfigError(unknown_name(name, tuple(parts)), kind)
     return parts[name]

@@ -51,13 +51,7 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def people_among(names: Iterable[str]) -> list[str]:
-    """Return the names of annotators that stand for people.
-
-    Examples
-    --------
-    >>> people_among(["ann", "(not named)", "(not named 2)", "ground truth"])
-    ['ann']
-    """
+    """Return the names of annotators that stand for people."""
     return [name for name in names if not _NOBODY.fullmatch(name)]
 
 
@@ -154,11 +148,5 @@ def _forms(name: str) -> set[str]:
 
 
 def is_telling(name: str) -> bool:
-    """Return whether a name found inside a text is likely to be the name of a person.
-
-    Examples
-    --------
-    >>> [is_telling(name) for name in ("ann", "ann@example.org", "7", "a1")]
-    [True, True, False, False]
-    """
+    """Return whether a name found inside a text is likely to be the name of a person."""
     return len(name) >= _SHORTEST and _LETTER.search(name) is not None

@@ -26,24 +26,12 @@ _LINE_ENDS = {ord("\n"): "\\n", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, in the plural unless the number is 1.
-
-    Examples
-    --------
-    >>> count(1, "image"), count(1200, "image"), count(2, "box", "boxes")
-    ('1 image', '1,200 images', '2 boxes')
-    """
+    """Return a number with its noun, in the plural unless the number is 1."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def clean(text: str) -> str:
-    r"""Return text that is safe to print: control characters and lone surrogates are escaped.
-
-    Examples
-    --------
-    >>> print(clean("red \x1b[31m"), clean("half \ud800"))
-    red \x1b[31m half \ud800
-    """
+    """Return text that is safe to print: control characters and lone surrogates are escaped."""
     if text.isprintable():
         return text
     shown = text.encode("utf-8", "backslashreplace").decode()
@@ -51,27 +39,13 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return text as `clean` does, with line ends escaped as well.
-
-    Examples
-    --------
-    >>> print(one_line("two\nlines"))
-    two\nlines
-    """
+    """Return text as `clean` does, with line ends escaped as well."""
     # Line ends are not printable.
     return text if text.isprintable() else clean(text).translate(_LINE_ENDS)
 
 
 def as_written(shown: str) -> str:
-    r"""Return the original of a text that `clean` has escaped.
-
-    Examples
-    --------
-    >>> as_written(clean("red \x1b[31m")) == "red \x1b[31m"
-    True
-    >>> print(as_written(r"photos\x41.png"))
-    photos\x41.png
-    """
+    """Return the original of a text that `clean` has escaped."""
     return _ESCAPE.sub(_unescaped, shown)
 
 
@@ -105,48 +79,24 @@ def _in_words(name: str) -> str:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Return parts of a sentence with commas and an "and".
-
-    Examples
-    --------
-    >>> joined(["a", "b", "c"]), joined(["a"])
-    ('a, b and c', 'a')
-    """
+    """Return parts of a sentence with commas and an "and"."""
     return " and ".join([part for part in (", ".join(parts[:-1]), *parts[-1:]) if part])
 
 
 def typed_paths(paths: Sequence[object]) -> str:
-    """Return the first paths as they are typed, with "…" if there are more.
-
-    Examples
-    --------
-    >>> typed_paths(["ann", "in 2"]), typed_paths(["a"] * 99)[-3:]
-    ("ann 'in 2'", 'a …')
-    """
+    """Return the first paths as they are typed, with "…" if there are more."""
     typed = shlex.join(clean(str(each)) for each in paths[:_TYPED])
     return f"{typed} …" if len(paths) > _TYPED else typed
 
 
 def first_few(items: Sequence[_Item], most: int, shown: Callable[[_Item], str] = str) -> str:
-    """Return the first items with commas, as `shown`, and the number of the others.
-
-    Examples
-    --------
-    >>> first_few(["ann", "bob"], 3, repr), first_few(["ann", "bob", "cid"], 1)
-    ("'ann', 'bob'", 'ann and 2 more')
-    """
+    """Return the first items with commas, as `shown`, and the number of the others."""
     more = f" and {len(items) - most:,} more" if len(items) > most else ""
     return ", ".join(map(shown, items[:most])) + more
 
 
 def such_as(number: int, example: str) -> str:
-    """Return an example of several things in brackets, or the one thing that there is.
-
-    Examples
-    --------
-    >>> such_as(2, "a.json"), such_as(1, "a.json")
-    (' (such as a.json)', ' (a.json)')
-    """
+    """Return an example of several things in brackets, or the one thing that there is."""
     return f" ({'such as ' * (number > 1)}{example})"
 
 
@@ -170,13 +120,7 @@ def in_natural_order(names: Iterable[str]) -> list[str]:
 
 
 def alike(names: Iterable[str]) -> Iterator[str]:
-    r"""Yield a problem for each two different names that `clean` makes equal.
-
-    Examples
-    --------
-    >>> print(*alike(["a\t", "b", "a\\t", "a\\x09"]))
-    'a\t' and 'a\\x09' differ only in escaped characters; rename one of them
-    """
+    """Yield a problem for each two different names that `clean` makes equal."""
     first: dict[str, str] = {}
     names = [*names]
     # Only names with a backslash can be escaped.
@@ -187,27 +131,13 @@ def alike(names: Iterable[str]) -> Iterator[str]:
 
 
 def folded(name: str) -> str:
-    r"""Return a name without differences of case, blanks, Unicode form and invisible characters.
-
-    Examples
-    --------
-    >>> folded(" Ann  Lee") == folded("ann\u200b lee")
-    True
-    """
+    """Return a name without differences of case, blanks, Unicode form and invisible characters."""
     visible = "".join(each for each in name if unicodedata.category(each) != "Cf")
     return " ".join(unicodedata.normalize("NFC", visible).split()).casefold()
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean …?" with the most similar of the names; empty if none is similar.
-
-    Examples
-    --------
-    >>> nearest("hungaria", ["hungarian", "greedy"]), nearest("best", ["hungarian", "greedy"])
-    ("; did you mean 'hungarian'?", '')
-    >>> nearest("iou", ["seed", "iou_threshold"])
-    "; did you mean 'iou_threshold'?"
-    """
+    """Return "; did you mean …?" with the most similar of the names; empty if none is similar."""
     from difflib import get_close_matches
 
     names = list(names)
@@ -218,25 +148,13 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def unknown_name(name: object, names: Sequence[str]) -> str:
-    """Return the rest of a message about a name that is not among the expected names.
-
-    Examples
-    --------
-    >>> print("matcher", unknown_name("hungaria", ["hungarian", "greedy"]))
-    matcher is 'hungaria'; expected one of hungarian, greedy; did you mean 'hungarian'?
-    """
+    """Return the rest of a message about a name that is not among the expected names."""
     hint = nearest(name, names) if isinstance(name, str) else ""
     return f"is {name!r}; expected one of {', '.join(names)}{hint}"
 
 
 def quoted(name: str) -> str:
-    """Return a name in quotes for a message, shortened if it is long.
-
-    Examples
-    --------
-    >>> quoted("a.png"), quoted("a" * 999).count("a")
-    ("'a.png'", 100)
-    """
+    """Return a name in quotes for a message, shortened if it is long."""
     return _in_words(name) if len(name) > _LONG else repr(name)
 
 
@@ -258,22 +176,10 @@ _FORMULA = (
 
 
 def guarded(text: str) -> str:
-    """Return a text with an apostrophe before it if a spreadsheet would run it as a formula.
-
-    Examples
-    --------
-    >>> guarded("=1+1"), guarded("-5"), guarded("'=1+1"), guarded("it's")
-    ("'=1+1", '-5', "''=1+1", "it's")
-    """
+    """Return a text with an apostrophe before it if a spreadsheet would run it as a formula."""
     return f"'{text}" if re.match(_FORMULA, text.lstrip("'")) else text
 
 
 def unguarded(text: str) -> str:
-    """Return the text that `guarded` was given.
-
-    Examples
-    --------
-    >>> unguarded("'=1+1"), unguarded("''=1+1"), unguarded("'twas"), unguarded("=1")
-    ('=1+1', "'=1+1", "'twas", '=1')
-    """
+    """Return the text that `guarded` was given."""
     return text[1:] if text[:1] == "'" and re.match(_FORMULA, text.lstrip("'")) else text

@@ -437,11 +437,6 @@ def are_of_cvat(attributes: object) -> bool:
     They tell whether the object is occluded. So do those of Pascal VOC that Datumaro wrote, which
     also tell whether it is truncated, and whether it is difficult. CVAT's COCO has `iscrowd` 1 for
     every mask and ellipse, as its documentation of `is_crowd` says (docs.cvat.ai, COCO format).
-
-    Examples
-    --------
-    >>> are_of_cvat({"occluded": False, "truncated": "no"}), are_of_cvat({"truncated": False})
-    (True, False)
     """
     if not isinstance(attributes, Mapping):
         return False

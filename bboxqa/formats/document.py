@@ -95,13 +95,7 @@ class RawDocument(msgspec.Struct):
 
 
 def apart_note(n_apart: Mapping[str, int], done: str = "compared") -> str:
-    """Return a note on the number of annotations of each shape, with which nothing is `done`.
-
-    Examples
-    --------
-    >>> apart_note({"polyline": 2, "cuboid": 1})
-    '2 polylines and 1 cuboid are not compared'
-    """
+    """Return a note on the number of annotations of each shape, with which nothing is `done`."""
     by_number = sorted(n_apart.items(), key=lambda each: -each[1])
     *others, last = [count(number, shape) for shape, number in by_number]
     named = f"{', '.join(others)} and {last}" if others else last

@@ -256,20 +256,9 @@ def _is_like(kind: str, head: bytes) -> bool:
 
 
 def begins(kind: str, head: bytes, *, strict: bool = False) -> bool:
-    r"""Return whether a text begins like JSON, XML or labels of a kind.
+    """Return whether a text begins like JSON, XML or labels of a kind.
 
     With `strict`, the numbers of labels of YOLO have to be relative to the image.
-
-    Examples
-    --------
-    >>> begins("LabelMe", b'{"version": "5.2", "shapes": []}'), begins("LabelMe", b'{"images": 1}')
-    (True, False)
-    >>> begins("VOC", b"<annotation><filename>a.jpg"), begins("VOC", b"<annotations><image>")
-    (True, False)
-    >>> [begins("YOLO", each) for each in (b"0 .5 .5 .1 .2", b"0 .5 .5 nan .2", b"cat 1 2 3 4")]
-    [True, True, False]
-    >>> [begins("DOTA", each) for each in (b"1 1 5 1 5 3 1 3 plane 0", b"gsd:1\\n", b"0 .1 .1 .5")]
-    [True, True, False]
     """
     plain = plain_head(head)
     is_share = kind != "YOLO" or not strict or re.match(_SHARES, plain) is not None
@@ -277,15 +266,7 @@ def begins(kind: str, head: bytes, *, strict: bool = False) -> bool:
 
 
 def kind_in(group: str, head: bytes) -> str | None:
-    """Return the kind of JSON or text of another program than COCO's; None if it is unknown.
-
-    Examples
-    --------
-    >>> kind_in("json", b'{"version": "5.2", "shapes": []}')
-    'LabelMe'
-    >>> kind_in("text", b"Car 0.00 0 -1.57 1 2 3 4 -1 -1 -1 -1 -1 -1 -1"), kind_in("text", b"a b")
-    ('KITTI', None)
-    """
+    """Return the kind of JSON or text of another program than COCO's; None if it is unknown."""
     plain = head if group == _BYTES else plain_head(head)
     of_group = (kind for kind, of, *_ in _SIGNATURES if of == group)
     return next((kind for kind in of_group if _is_like(kind, plain)), None)
@@ -295,13 +276,7 @@ _NEXT_LINE = rb"\n(?=[ \t\r]*\{)"
 
 
 def is_lines(head: bytes) -> bool:
-    r"""Return whether a text begins like JSON Lines, whose objects are not whole files of COCO.
-
-    Examples
-    --------
-    >>> is_lines(b'{"a": {"images": []}}\n{"a": 1}'), is_lines(b'{\n"a": 1}')
-    (True, False)
-    """
+    """Return whether a text begins like JSON Lines, whose objects are not whole files of COCO."""
     first, _, rest = plain_head(head).partition(b"\n")
     if first.startswith(b"{") and first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{"):
         with suppress(msgspec.DecodeError, RecursionError):
@@ -316,13 +291,7 @@ def as_list(text: bytes) -> bytes:
 
 
 def kind_of(head: bytes) -> str | None:
-    """Return the key in `WHAT` for the beginning of a file; None if it may be JSON.
-
-    Examples
-    --------
-    >>> kind_of(b"BZh91"), kind_of(b'{"images": []}')
-    ('archive', None)
-    """
+    """Return the key in `WHAT` for the beginning of a file; None if it may be JSON."""
     if found := kind_in(_BYTES, head):
         return found
     if re.match(_ELEMENT, plain_head(head)):
@@ -334,13 +303,7 @@ def kind_of(head: bytes) -> str | None:
 
 
 def absence_of(head: bytes) -> str:
-    """Return why a file has no content, by its beginning; "" if it has any.
-
-    Examples
-    --------
-    >>> absence_of(b" "), absence_of(b"<a/>")
-    ('is empty', '')
-    """
+    """Return why a file has no content, by its beginning; "" if it has any."""
     if not head.strip():
         return "is empty"
     is_pointer = kind_of(head[:HEAD]) == "pointer"
@@ -355,13 +318,7 @@ _SOMETHING = rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*\{|[\[{])\s*[^\s\[\]{}]"
 
 
 def is_read_alone(head: bytes) -> bool:
-    """Return whether a file of many images is read by itself, also among files of one image each.
-
-    Examples
-    --------
-    >>> [is_read_alone(each) for each in (b'{"images": []}', b'{"version": "5", "shapes": []}')]
-    [True, False]
-    """
+    """Return whether a file of many images is read by itself among files of one image each."""
     kind = kind_of(head) or kind_in(_JSON, head)
     is_of_one = kind in ("VOC", "LabelMe", "Darwin")
     return re.match(IS_COCO, head) is not None or (
@@ -374,11 +331,6 @@ def is_without_coco(text: bytes) -> bool:
 
     A file that is empty, cut off before its first key, or has zero bytes, as UTF-16 does, may be
     annotations and gives False.
-
-    Examples
-    --------
-    >>> [is_without_coco(each) for each in (b'[{"line": 1}', b'{"images": []}', b"[{", b"[")]
-    [True, False, False, False]
     """
     is_text = re.match(_SOMETHING, text) is not None and b"\0" not in text
     return is_text and not re.search(_ANY_KEY, text)

@@ -66,13 +66,7 @@ def _turned_boxes(columns: Columns, said: FiveNumbers | None) -> _Turned:
 
 
 def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
-    """Return rotated boxes, (N, 5), from boxes of five numbers in a layout.
-
-    Examples
-    --------
-    >>> rotated_of(np.array([[10.0, 20, 4, 2, 30]]), "xywh-ccw-degrees").round(9).tolist()
-    [[12.0, 21.0, 4.0, 2.0, 330.0]]
-    """
+    """Return rotated boxes, (N, 5), from boxes of five numbers in a layout."""
     origin, direction, unit = form.split("-")
     boxes = values.copy()
     if origin == "xywh":

@@ -32,13 +32,7 @@ ARCHIVES = (".zip", ".tar", ".gz", ".tgz")
 
 
 def is_picture(name: str) -> bool:
-    """Return whether a file is an image, by its name.
-
-    Examples
-    --------
-    >>> is_picture("images/a.JPG"), is_picture("labels/a.txt")
-    (True, False)
-    """
+    """Return whether a file is an image, by its name."""
     return f".{name.rpartition('.')[2]}".lower() in IMAGE_SUFFIXES
 
 

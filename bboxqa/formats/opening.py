@@ -54,11 +54,6 @@ def results_among(names: Collection[str]) -> set[str]:
     """Return the files that `agree`, `compare` or `validate --fix` wrote, of all files in a folder.
 
     The lists of what was sent back, beside the files of annotators, are such files.
-
-    Examples
-    --------
-    >>> sorted(results_among(["a.json", "a.fixed.json", "b.fixed.json"]))
-    ['a.fixed.json']
     """
     known = {*names}
     fixed = {f"{each[:-5]}.fixed.json" for each in known if each.endswith(".json")}

@@ -93,13 +93,7 @@ def most_joints(n_given: int) -> int:
 
 
 def whole_number(value: object) -> int | None:
-    """Return an id as an integer; None if it is not a whole number.
-
-    Examples
-    --------
-    >>> whole_number(7), whole_number("7"), whole_number(7.0), whole_number("a"), whole_number(True)
-    (7, 7, 7, None, None)
-    """
+    """Return an id as an integer; None if it is not a whole number."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     elif isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit():
@@ -110,13 +104,7 @@ def whole_number(value: object) -> int | None:
 
 
 def is_id(value: object) -> bool:
-    """Return whether a value is an id: a whole number in any notation, or a text.
-
-    Examples
-    --------
-    >>> is_id(7), is_id("im_1"), is_id(" "), is_id(1.5), is_id(None)
-    (True, True, False, False, False)
-    """
+    """Return whether a value is an id: a whole number in any notation, or a text."""
     return whole_number(value) is not None or (isinstance(value, str) and value.strip() != "")
 
 
@@ -131,11 +119,6 @@ def id_number(value: object) -> int:
 
     Whole numbers in any notation are returned as they are; other texts and fractions get a 64-bit
     hash. Values that are not ids get 0.
-
-    Examples
-    --------
-    >>> id_number("7"), id_number(None), id_number("im_1") == id_number("im_1") != id_number("im_2")
-    (7, 0, True)
     """
     number = whole_number(value)
     if number is not None:
@@ -144,26 +127,14 @@ def id_number(value: object) -> int:
 
 
 def ids_of(records: Sequence[Image | Category]) -> IndexArray:
-    """Return the `id_number` of each record, (N,) int64.
-
-    Examples
-    --------
-    >>> ids_of([Image(7), Image("8")]).tolist()
-    [7, 8]
-    """
+    """Return the `id_number` of each record, (N,) int64."""
     ids: list[Any] = [each.id for each in records]
     numbers = ids if set(map(type, ids)) <= {int} else map(id_number, ids)
     return np.fromiter(numbers, np.int64, len(records))
 
 
 def annotator_name(value: object) -> str:
-    """Return the name of an annotator as text, from a value of any type.
-
-    Examples
-    --------
-    >>> annotator_name("ann"), annotator_name(3), annotator_name(3.0)
-    ('ann', '3', '3')
-    """
+    """Return the name of an annotator as text, from a value of any type."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, float) and value.is_integer():

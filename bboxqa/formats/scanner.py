@@ -43,13 +43,7 @@ WINDOW = 1 << 20
 
 
 def begins_with_results(text: bytes, place: int = 0) -> bool:
-    """Return whether a list at a place begins like one of results.
-
-    Examples
-    --------
-    >>> begins_with_results(b'[{"image_id": 1, "score": 1}]'), begins_with_results(b"[7]")
-    (True, False)
-    """
+    """Return whether a list at a place begins like one of results."""
     head = text[place : place + _FIRST_RESULT]
     is_list = LIST.match(head) is not None
     return is_list and _OF_IMAGE in head and any(key in head for key in _OF_RESULTS)
@@ -70,12 +64,6 @@ def decoded_entirely(
     """Return the records of a list; None if it is not plain JSON or repeats a key.
 
     With a decoder, records are `typed` unless one has an odd value; all keys are kept then.
-
-    Examples
-    --------
-    >>> decoded_entirely(b'[{"id": 1}, {"id": 2}]')
-    [{'id': 1}, {'id': 2}]
-    >>> decoded_entirely(b'[{"id": 1}, {"id": 2, "id": 3}]')
     """
     if nests_deep(text):
         return None
@@ -179,13 +167,7 @@ _MARK = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 def end_of(text: bytes, place: int) -> int:
-    """Return where the value at a place ends, by its brackets; the end of the text if it is cut.
-
-    Examples
-    --------
-    >>> end_of(b'[{"a": "]"}, 7]', 1), end_of(b"[1, 2", 0), end_of(b"[1, 2", 1)
-    (11, 5, 2)
-    """
+    """Return where the value at a place ends, by its brackets; the end of the text if it is cut."""
     if text[place : place + 1] not in (b'"', b"[", b"{"):
         found = _SCALAR.match(text, place)
         return found.end() if found else place

@@ -316,13 +316,7 @@ def members_like(path: Path, kind: str, suffix: str | tuple[str, ...]) -> list[M
 
 
 def escaped(name: str) -> str:
-    r"""Return a name with escapes for bytes that are not UTF-8.
-
-    Examples
-    --------
-    >>> escaped("caf\udce9.txt")
-    'caf%E9.txt'
-    """
+    """Return a name with escapes for bytes that are not UTF-8."""
     return _NOT_UTF8.sub(lambda found: f"%{ord(found[0]) - 0xDC00:02X}", name)
 
 

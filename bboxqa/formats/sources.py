@@ -172,11 +172,6 @@ def people_in_paths(files: Sequence[Path]) -> set[str]:
     """Return after whom files may be named: the parts of their paths below a common folder.
 
     A file that is alone has any name, but an e-mail address is that of a person.
-
-    Examples
-    --------
-    >>> sorted(people_in_paths([Path("in/ann/train.json"), Path("in/bob/train.json")]))
-    ['ann', 'bob']
     """
     whole = [Path(abspath(each)) for each in files]  # noqa: PTH100 - links keep their names
     shared = commonpath([each.parent for each in whole]) if whole else ""

@@ -62,11 +62,6 @@ def as_options(said: Choices) -> dict[str, str]:
     """Return choices by option, as a user writes them on the command line.
 
     Sizes that a Python program gave by image have no such text, and are named in words.
-
-    Examples
-    --------
-    >>> as_options(Choices(image_size=(64, 48), columns={"image": "file", "x": "left"}))
-    {'image_size': '64x48', 'columns': 'image=file,x=left'}
     """
     found = {}
     for option in said.__struct_fields__:
@@ -127,12 +122,6 @@ def times_of(seconds: FloatArray, annotator: IntArray) -> Times:
     seconds : (N,) float64
         NaN where unknown.
     annotator : (N,) int32
-
-    Examples
-    --------
-    >>> found = times_of(np.array([60.0, 0.0, 4000.0, 5.0]), np.array([0, 0, 0, 1], np.int32))
-    >>> found.session.tolist(), found.elapsed.tolist(), found.step.tolist()
-    ([0, 0, 1, 0], [60.0, 0.0, 0.0, 0.0], [60.0, nan, nan, nan])
     """
     known = np.flatnonzero(~np.isnan(seconds))
     order = known[np.lexsort((seconds[known], annotator[known]))]

@@ -149,15 +149,6 @@ def settings_from(values: Mapping[str, Any]) -> AgreeSettings:
     `iou_threshold` is a number or several numbers. Raises ConfigError if a setting is unknown, has
     a wrong type, or contradicts another. `bboxqa.pipelines.read` checks the names of similarities
     and matchers.
-
-    Examples
-    --------
-    >>> settings_from({"iou_threshold": 0.75}).iou_threshold
-    (0.75,)
-    >>> settings_from({"matchers": "greedy"})
-    Traceback (most recent call last):
-        ...
-    bboxqa.core.errors.ConfigError: unknown setting 'matchers'; did you mean 'matcher'?
     """
     values = {key: _plain(value) for key, value in values.items()}
     thresholds = values.get("iou_threshold")
@@ -198,11 +189,6 @@ def validate_settings_from(values: Mapping[str, Any]) -> ValidateSettings:
     """Return checked settings of `validate`; settings that are not given keep their defaults.
 
     Errors are the same as in `settings_from`.
-
-    Examples
-    --------
-    >>> validate_settings_from({"select": ["B", "P005"]}).select
-    ('B', 'P005')
     """
     values = {key: _plain(value) for key, value in values.items()}
     settings = _converted(values, ValidateSettings)

@@ -256,14 +256,6 @@ def agree_settings_from(values: Mapping[str, Any]) -> AgreeSettings:
 
     Errors are as those of `settings_from`. The similarity and the matcher are looked up in their
     registries, which include those of other packages.
-
-    Examples
-    --------
-    >>> agree_settings_from({"similarity": "poligon"})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    bboxqa.core.errors.ConfigError: similarity is 'poligon'; expected one of ...; \
-did you mean 'polygon'?
     """
     settings = settings_from(values)
     similarities.check_name(settings.similarity)

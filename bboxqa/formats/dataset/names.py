@@ -94,13 +94,7 @@ def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[Annotat
 
 
 def join_advice(names: Sequence[set[str]]) -> str:
-    """Return which option would join most images, with examples; "" if none would join more.
-
-    Examples
-    --------
-    >>> join_advice([{"a.jpg", "b.jpg"}, {"train/a.jpg"}])
-    "--join name would join 1 more image, such as 'a.jpg' = 'train/a.jpg'"
-    """
+    """Return which option would join most images, with examples; "" if none would join more."""
     best, most = "", 0
     ways: tuple[JoinBy, ...] = ("name", "stem")
     for by in ways:
@@ -165,13 +159,7 @@ def renamed_categories(
 
 
 def variants_of(names: Iterable[str]) -> list[list[str]]:
-    """Return names in groups that differ only in case, blanks or invisible characters.
-
-    Examples
-    --------
-    >>> variants_of(["Ann", "bob", "ann "])
-    [['Ann', 'ann ']]
-    """
+    """Return names in groups that differ only in case, blanks or invisible characters."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(folded(as_written(name)), []).append(name)
@@ -179,14 +167,7 @@ def variants_of(names: Iterable[str]) -> list[list[str]]:
 
 
 def variant_remark(categories: Iterable[str]) -> str:
-    """Return a remark on categories that differ only by case or blanks; "" if there are none.
-
-    Examples
-    --------
-    >>> print(variant_remark(["cat", "Cat", "dog"]))
-    categories 'cat' and 'Cat' differ only by case or blanks, and count as different; to join \
-them: --map Cat=cat
-    """
+    """Return a remark on categories that differ only by case or blanks; "" if there are none."""
     if not (variants := variants_of(categories)):
         return ""
     shown = first_few(variants, _SHOWN, lambda group: " and ".join(map(repr, group)))
@@ -196,13 +177,7 @@ them: --map Cat=cat
 
 
 def map_options(category_map: Mapping[str, str]) -> str:
-    """Return the command-line options that map names.
-
-    Examples
-    --------
-    >>> map_options({"Cat": "cat", "Dog ": "dog"})
-    "--map Cat=cat --map 'Dog =dog'"
-    """
+    """Return the command-line options that map names."""
     return " ".join(
         f"--map {shlex.quote(f'{name}={other}')}" for name, other in category_map.items()
     )
@@ -212,11 +187,6 @@ def left_out_by(category_map: Mapping[str, str]) -> frozenset[str]:
     """Return the categories that a map leaves out: those without a new name.
 
     Raises ConfigError if another category is renamed to one of them.
-
-    Examples
-    --------
-    >>> sorted(left_out_by({"Cat": "cat", "shadow": ""}))
-    ['shadow']
     """
     names = frozenset(name for name, new in category_map.items() if not new)
     for name, new in category_map.items():
