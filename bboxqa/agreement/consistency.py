@@ -39,10 +39,7 @@ def _table(scores: NDArray[Any]) -> FloatArray:
 
 
 def complete_units(scores: NDArray[Any]) -> tuple[FloatArray, str]:
-    """Return the units that every annotator rated, (M, J), and a status that counts the others.
-
-    The scores are (N, J) float64 with NaN where one is missing.
-    """
+    """Return the units that every annotator rated, (M, J), and a status that counts the others."""
     table = _table(scores)
     whole = ~np.isnan(table).any(1)
     status = _left_out(int((~whole).sum()), len(table))
@@ -61,11 +58,10 @@ def centred_columns(table: FloatArray) -> FloatArray:
 
 
 def cronbach_sums(table: FloatArray) -> FloatArray:
-    """Return the sums by unit of which Cronbach's alpha is a function, (J + 3, N).
+    """Return the sums by unit of which alpha is a function, (J + 3, N), from centred scores.
 
-    Rows are 1, the square of the unit's total, the sum of its squares, and its J scores, all from
-    scores minus the column means. Columns may be added with any weights, as a bootstrap does; see
-    `cronbach_of_sums`. No score is missing; there is at least one unit.
+    1, the square of the unit's total, the sum of its squares, and its J scores: a bootstrap adds
+    columns with any weights.
     """
     centred = centred_columns(table)
     own = (np.ones(len(table)), centred.sum(1) ** 2, (centred**2).sum(1))
@@ -73,10 +69,7 @@ def cronbach_sums(table: FloatArray) -> FloatArray:
 
 
 def cronbach_of_sums(sums: FloatArray, n_items: int) -> FloatArray:
-    """Return Cronbach's alpha of samples of units, (B,), from their (J + 3, B) sums.
-
-    NaN where a sample has fewer than two units, or where these have equal totals.
-    """
+    """Return Cronbach's alpha of samples of units, (B,), from their (J + 3, B) sums, or NaN."""
     units, squared_totals, squares, scores = sums[0], sums[1], sums[2], sums[3:]
     with np.errstate(divide="ignore", invalid="ignore"):
         of_totals = squared_totals - scores.sum(0) ** 2 / units
@@ -91,10 +84,7 @@ def cronbach_of_variances(
     of_totals: FloatArray,
     residue: FloatArray | float,
 ) -> FloatArray:
-    """Return J / (J − 1) · (1 − Σ s_j² / s_T²), (B,).
-
-    NaN for a single item, and if s_T² is not larger than its rounding error.
-    """
+    """Return J / (J − 1) · (1 − Σ s_j² / s_T²), (B,); NaN for one item, and if s_T² is rounding."""
     with np.errstate(divide="ignore", invalid="ignore"):
         alpha: FloatArray = n_items / (n_items - 1) * (1 - of_items / of_totals)
     alpha[~((of_totals > residue) & (n_items > 1))] = np.nan
@@ -202,10 +192,7 @@ NOT_NUMBERS = "undefined: some values are not numbers"
 
 
 def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
-    """Return Cronbach's alpha with annotators as items and units as subjects.
-
-    Units that some annotator did not rate are left out, and so are annotators without ratings.
-    """
+    """Return Cronbach's alpha of the units that all annotators with ratings have rated."""
     if numbers is None:
         advice = "Values have to be numbers; nominal coefficients take names."
         return undefined(NOT_NUMBERS, advice=advice)
@@ -246,14 +233,9 @@ _SAME_TOTALS = "undefined: the annotators' codes have the same sum, so the varia
 def cronbach_of_points(ratings: Ratings) -> Estimator:
     """Return Cronbach's alpha with the points in time as items and the annotators as cases.
 
-    k / (k − 1) · (1 − Σ variance of an item / variance of the sums) over k points (Cronbach 1951,
-    eq. 2): the result for a table of annotators × points in a program that takes columns as items.
-    It measures whether annotators differ in their sums of codes, not whether they agree: for two
-    annotators who nearly always differ in one direction it is close to 1. It is given for
-    comparison only. Undefined with one annotator, or if the sums are equal.
-
-    Each unit stands for as many points as its weight. Points that some annotator did not rate are
-    left out. Values that are not numbers are replaced by their ranks.
+    As a program gives it that takes columns of a table as items. It measures whether annotators
+    differ in their sums of codes, not whether they agree. Each unit stands for as many points as
+    its weight; values that are not numbers are replaced by their ranks.
     """
     data = ratings.data
     n_annotators = len(ratings.annotator_names)

@@ -46,21 +46,11 @@ class SetDistance(msgspec.Struct, frozen=True, eq=False):
 
 
 def set_distance(name: str, values: Sequence[str]) -> SetDistance:
-    """Return a distance of sets of labels, as `bboxqa.model.ratings.set_of` reads them.
+    """Return a distance of sets of labels; ConfigError if no value is a set.
 
-    Jaccard's is the share of the labels of both that one of them lacks. MASI [1]_ is
+    Jaccard's is the share of the labels of both that one of them lacks. MASI (Passonneau 2006) is
     1 − share in common · m, where m is 1 for equal sets, 2/3 where one holds the other, 1/3 where
-    they overlap, and 0 else. Two empty sets are equal. Raises ConfigError if no value is a set.
-
-    References
-    ----------
-    .. [1] R. Passonneau (2006), Measuring agreement on set-valued items (MASI) for semantic and
-           pragmatic annotation, LREC, pp. 831-836.
-
-    Examples
-    --------
-    >>> set_distance("masi", ["[1, 2]", "[1, 2, 3, 4]", "[5]"]).between[0].round(4).tolist()
-    [0.0, 0.6667, 1.0]
+    they overlap, and 0 else. Two empty sets are equal.
     """
     from scipy.sparse import csr_array
 
@@ -96,12 +86,10 @@ _LARGE = 1e307
 
 
 def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, float]:
-    """Return interval data relative to their median, and the unit that they are scaled by.
+    """Return interval data, in rising order, relative to their median, and their unit.
 
-    Alpha depends on neither. Numbers far from 0 keep their digits: a value that occurs is
-    subtracted before the division, and the unit is a power of two. `numbers` are in rising order;
-    `marginal` is the frequency of each among the compared values. The result is 0 for values that
-    do not occur, otherwise between −1 and 1.
+    Numbers far from 0 keep their digits: a value that occurs is subtracted before the division,
+    and the unit is a power of two. Values that do not occur are 0.
     """
     occurring = marginal > 0
     largest = float(np.abs(numbers[occurring]).max(initial=0))
@@ -118,9 +106,7 @@ def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, floa
 def midranks(marginal: FloatArray) -> FloatArray:
     """Return the mean rank of each value among all pairable ones, (K, B), centred at 0.
 
-    The ordinal metric (Σ_{g=c}^{k} n_g − (n_c + n_k) / 2)² of Krippendorff (2011) is the squared
-    difference of two mid-ranks, so that ordinal data are interval data of mid-ranks. `marginal`,
-    (K, B), is how often each value occurs, from the lowest to the highest.
+    Krippendorff's ordinal metric is the squared difference of two of these.
     """
     ranks: FloatArray = np.cumsum(marginal, axis=0) - marginal / 2 - marginal.sum(0) / 2
     return ranks
@@ -150,17 +136,7 @@ class FixedDistances(msgspec.Struct, frozen=True):
 
 
 def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDistances:
-    """Return the distances of ratio data, or those that the user defines.
-
-    Raises ConfigError if ratio data are negative, or if a check of up to 200 values finds that the
-    distance is not symmetric, not 0 for equal values, negative or not finite.
-
-    Parameters
-    ----------
-    distance : "ratio" or callable
-        ((c − k) / (c + k))² for ratio data (Krippendorff 2011); or (N,), (N,) values → (N,).
-    numbers : (K,) float64
-    """
+    """Return ((c − k) / (c + k))² of ratio data, or the user's distances, checked."""
     if len(numbers) > MOST_VALUES:
         name = f"level {distance}" if isinstance(distance, str) else "distance function"
         raise ConfigError(
@@ -207,30 +183,10 @@ def pairable_marginal(counts: UnitCounts) -> FloatArray:
 def alpha(
     counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
 ) -> Estimator:
-    """Return Krippendorff's alpha [1]_.
+    """Return Krippendorff's alpha (2011); ConfigError if the level does not suit the values.
 
-    Raises ConfigError if the level is not known, or its values are not numbers.
-
-    Parameters
-    ----------
-    counts : UnitCounts
-        Counts of U units in G clusters.
-    level : {"nominal", "ordinal", "interval", "ratio"} or callable
-        A callable is a distance: (N,), (N,) values → (N,) distances, 0 for equal values,
-        symmetric.
-    numbers : (K,) float64, optional
-        The values as numbers, in rising order; not needed for nominal and ordinal data.
-
-    Returns
-    -------
-    Estimator
-        `observed` and `expected` are D_o and D_e. The standard error is linearised with the
-        distances, and for ordinal data the ranks, taken as given (Gwet 2014, ch. 6).
-
-    References
-    ----------
-    .. [1] K. Krippendorff (2011), Computing Krippendorff's alpha-reliability, University of
-           Pennsylvania.
+    `numbers` are the values in rising order. `observed` and `expected` are D_o and D_e. The
+    standard error is linearised with distances and ranks taken as given (Gwet 2014, ch. 6).
     """
     if not callable(level) and level not in LEVELS:
         raise ConfigError(f"level {unknown_name(level, LEVELS)}")

@@ -37,10 +37,7 @@ _block = threading.local()
 
 
 def given() -> Choices:
-    """Return the choices of the `with` block around a call.
-
-    Public functions ask for them once, and hand them on.
-    """
+    """Return the choices of the `with` block around a call, which public functions hand on."""
     found: Choices = getattr(_block, "choices", NO_CHOICES)
     return found
 
@@ -142,8 +139,7 @@ def choices_of(values: Mapping[str, Any]) -> Choices:
 def choices_from(values: Mapping[str, Any], file: Path, *, inside: Path | None = None) -> Choices:
     """Return what the table ``[reading]`` of a settings file says, checked as by `reading`.
 
-    The size of images may be a text such as "1920x1080", or the path of a file of sizes, relative
-    to the settings file. It has to be `inside` a folder, if one is given.
+    A file of sizes is relative to the settings file, and `inside` a folder if one is given.
     """
     said = dict(values)
     size = said.get("image_size")

@@ -76,12 +76,10 @@ def assemble(
     places: Places,
     notes: tuple[str, ...] = (),
 ) -> Ratings:
-    """Return ratings from the cells of a table, one row a rating.
+    """Return ratings from the cells of a table, one row a rating; DatasetError with every problem.
 
-    `cells` are "unit", "annotator" and "value", and maybe "cluster" and "n_options", which are
-    equal in all rows of a unit; `names` is what messages call them. A row without a value is no
-    rating. `places` returns the locations of rows, given by number. Raises DatasetError if cells
-    are missing or contradict each other, with every problem.
+    `cells` are "unit", "annotator" and "value", and maybe "cluster" and "n_options"; `names` is
+    what messages call them; `places` returns the locations of rows, given by number.
     """
     problems = [
         f"{place}: {names[field]} is missing; expected {'its' if field == 'unit' else 'a'} name"
@@ -145,11 +143,7 @@ def whole_numbers(column: LabelColumn, missing: int = 0) -> IndexArray:
 def reliability(
     units: Any, annotators: Any, values: Coded, groups: IndexArray, n_groups: int
 ) -> ReliabilityData:
-    """Return the rows that have a value, sorted by unit, then annotator, then row.
-
-    `values` are M cells, of which missing ones are left out. `groups`, (U,), is the cluster of each
-    unit, which the bootstrap resamples.
-    """
+    """Return the cells that have a value, sorted by unit, then annotator, then row."""
     there = np.flatnonzero(values.codes >= 0)
     unit = units[there].astype(np.int64)
     annotator = annotators[there].astype(np.int64)
@@ -249,11 +243,7 @@ def from_cells(
     unit_names: tuple[str, ...] = (),
     n_options: IndexArray | None = None,
 ) -> Ratings:
-    """Return ratings from the cells of a complete table, unit by unit.
-
-    `values` are U × A cells: the first unit's, one per annotator, then the second unit's. Either
-    all units have names, or none.
-    """
+    """Return ratings from U × A cells of a complete table, unit by unit."""
     n_annotators = len(annotator_names)
     units = np.repeat(np.arange(n_units), n_annotators)
     annotators = np.tile(np.arange(n_annotators), n_units)
@@ -441,13 +431,7 @@ _THRESHOLD = "iou_threshold"
 
 
 def is_unit_table(names: Collection[str], value: str) -> bool:
-    """Return whether columns are those of units of `bboxqa agree`, whose categories are values.
-
-    Examples
-    --------
-    >>> is_unit_table({"iou_threshold", *_OF_UNITS}, "value"), is_unit_table(["unit"], "value")
-    (True, False)
-    """
+    """Return whether columns are those of units of `bboxqa agree`, whose categories are values."""
     return set(names) >= _OF_UNITS and value in {"value", "category"}
 
 
@@ -467,17 +451,7 @@ def _unit_columns(table: Table, columns: dict[str, str]) -> dict[str, str]:
 
 
 def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
-    """Return categories in which a missed object is a value of its own.
-
-    Both columns belong to a table of units. Where the state is missing, there is no category.
-
-    Examples
-    --------
-    >>> from bboxqa.model.ratings import column_of
-    >>> found = with_missed(column_of(["cat", ""], "category"), column_of(["drawn", "missing"], ""))
-    >>> [found.label(row) for row in range(2)]
-    ['cat', '(missing)']
-    """
+    """Return the categories of a table of units, with a value of its own for missed objects."""
     name = "(missing)"
     while name in category.labels:
         name = f"({name})"

@@ -66,16 +66,10 @@ def read_segments(
 ) -> Segments:
     """Read segments from tables, CSV or TSV, with a column each for start, end and label.
 
-    Columns for tier, annotator and recording are used if there are any. Without them, each file has
-    one annotator, named after the file, and all files are about one recording. ELAN's tab-delimited
-    export is recognised by its times. A column of file names names the recordings if a file
-    contains several. Times without a colon are in `unit`: "auto" takes it from column names such as
-    start_ms, else it is seconds if any time has decimals. They become whole milliseconds, rounded
-    half to even. Recordings last `duration_ms`, by default up to the largest end.
-
-    An annotator with a file of their own was asked about every recording in it, even if the file
-    has no rows; one named in a column about the recordings of those rows. Raises ConfigError if
-    the unit contradicts a file, and DatasetError with every problem of the files.
+    Without columns for annotator and recording, each file is of one annotator, named after it, and
+    all are about one recording. Times without a colon are in `unit`: "auto" takes it from column
+    names such as start_ms, else it is seconds if any time has decimals. They become whole
+    milliseconds, rounded half to even. Recordings last `duration_ms`, else up to the largest end.
     """
     files = [Path(path) for path in paths]
     refuse_repeated_files(files)
@@ -176,17 +170,10 @@ def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit, bool]:
 
 
 def milliseconds(text: str, unit: Literal["ms", "s"]) -> tuple[int, bool] | None:
-    """Return a time as whole milliseconds, and whether it was rounded (half to even).
+    """Return a number in a unit, or hh:mm:ss, as whole milliseconds, and whether it was rounded.
 
-    The text is a number in the unit, "ms" or "s", or hours, minutes and seconds separated by
-    colons. None if the text is not a time, or is more than three centuries.
-
-    Examples
-    --------
-    >>> milliseconds("1.5", "s"), milliseconds("0:02.0005", "ms"), milliseconds("soon", "s")
-    ((1500, False), (2000, True), None)
-    >>> milliseconds("1:02:03,5", "s"), milliseconds("00:61", "s")
-    ((3723500, False), None)
+    >>> milliseconds("1.5", "s"), milliseconds("1:02:03,5", "s"), milliseconds("00:61", "s")
+    ((1500, False), (3723500, False), None)
     """
     exact = None
     if _NUMBER.fullmatch(text):

@@ -168,16 +168,8 @@ class FoundReport(msgspec.Struct, frozen=True):
 def identity(finding: Finding) -> str:
     """Return 32 hexadecimal digits that identify a finding in later versions of its file.
 
-    The identity stays the same when the file is reformatted, and when records are added, removed or
-    reordered. Several findings can share an identity; see `identities`. The identity of a summary
-    does not depend on the number of records.
-
-    Examples
-    --------
-    >>> one = Finding("B001", Severity.ERROR, "", "a.json", "/annotations/7/bbox", {"image": 1})
-    >>> two = Finding("B001", Severity.ERROR, "", "a.json", "/annotations/8/bbox", {"image": 1})
-    >>> identity(one) == identity(two)
-    True
+    The same when the file is reformatted, and when records are added, removed or reordered; several
+    findings can share it. That of a summary does not depend on the number of records.
     """
     where = finding.pointer.split("/")[1:]
     # The row of a record follows the name of its list, or comes first where the file is a list.
@@ -207,14 +199,7 @@ def _canonical(value: Any) -> Any:
 
 
 def identities(findings: Iterable[Finding]) -> list[str]:
-    """Return the identity of each finding, numbered among those that share it.
-
-    Examples
-    --------
-    >>> twin = Finding("C008", Severity.ERROR, "", "a.json", "/categories/0/name")
-    >>> [name[-2:] for name in identities([twin, twin])]
-    [':1', ':2']
-    """
+    """Return the identity of each finding, numbered among those that share it."""
     seen: Counter[str] = Counter()
     names = []
     for finding in findings:

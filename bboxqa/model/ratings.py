@@ -54,17 +54,7 @@ class Coded(FrozenArrays, frozen=True, eq=False):
 
 
 class Coder:
-    """Codes labels that arrive in chunks.
-
-    Examples
-    --------
-    >>> coder = Coder()
-    >>> coder.add(["yes", "no"])
-    >>> coder.add(["no", None])
-    >>> codes, labels = coder.finish()
-    >>> codes, labels
-    (array([0, 1, 1, 2]), ['yes', 'no', None])
-    """
+    """Codes labels that arrive in chunks, in order of appearance."""
 
     def __init__(self) -> None:
         self._seen: defaultdict[Any, int] = defaultdict()
@@ -88,12 +78,6 @@ class Coder:
 def set_of(label: str) -> frozenset[str] | None:
     """Return the labels of a set that is written as a list or a set; None for any other text.
 
-    Label Studio writes several choices as an object with one list.
-
-    Examples
-    --------
-    >>> set_of("[6, 5, 6]") == set_of("{5, 6.0}") == {"5", "6"}
-    True
     >>> sorted(set_of("['a', 'b']")), sorted(set_of('{"choices": ["a"]}')), set_of("a, b")
     (['a', 'b'], ['a'], None)
     """
@@ -116,13 +100,8 @@ def _written(labels: Iterable[str]) -> str:
 
 
 def label_of(value: Any) -> str | None:
-    """Return a value as text; None for None, NaN, NaT and ``pandas.NA``.
+    """Return a value as text, sets in any order as one; None for None, NaN, NaT and ``pandas.NA``.
 
-    Whole numbers have no decimal point, so that 1 and 1.0 are one label. A list or a set of labels
-    is one label, whatever their order.
-
-    Examples
-    --------
     >>> label_of(2.0), label_of(2.5), label_of(True), label_of("no"), label_of(float("nan"))
     ('2', '2.5', 'true', 'no', None)
     """
@@ -143,17 +122,7 @@ def label_of(value: Any) -> str | None:
 
 
 def column_of(values: Any, name: str) -> LabelColumn:
-    """Return a list, a numpy array, or a pandas, polars or pyarrow column as a `LabelColumn`.
-
-    Raises DatasetError, which names the column, if it is not one-dimensional, or if a value is
-    neither a text nor a number.
-
-    Examples
-    --------
-    >>> column = column_of([3, None, 3], "value")
-    >>> column.codes, column.labels
-    (array([0, 1, 0]), ('3', None))
-    """
+    """Return a list, a numpy array, or a pandas, polars or pyarrow column as a `LabelColumn`."""
     cells = values if isinstance(values, list | tuple) else np.asarray(values)
     if isinstance(cells, np.ndarray):
         if cells.ndim != 1:
@@ -180,14 +149,10 @@ def column_of(values: Any, name: str) -> LabelColumn:
 def code(column: LabelColumn, *, names: bool = False, natural: bool = False) -> Coded:
     """Return codes in numerical or alphabetical order.
 
-    Equal numbers get one code, named by the shortest of their labels: a table in which one
-    annotator left out a cell often has 1.0 in that column and 1 in the others. Where all are
-    lists, they are sets: equal ones get one code, whatever their order. With `names`, labels
-    are names of units or annotators, which stay distinct if written differently: 7 is not 007. With
-    `natural`, numbers in texts are compared as numbers: p2 comes before p10.
+    Equal numbers get one code, named by the shortest of their labels, as a column with a gap often
+    has 1.0 for 1; and so do equal sets. With `names`, of units or annotators, 7 is not 007. With
+    `natural`, p2 comes before p10.
 
-    Examples
-    --------
     >>> coded = code(column_of(["10", "2", "1.0", "1", None], "value"))
     >>> coded.codes, coded.names
     (array([ 2,  1,  0,  0, -1], dtype=int32), ('1', '2', '10'))
@@ -301,10 +266,7 @@ class Segments(FrozenArrays, frozen=True, eq=False):
 
 
 def describe(segments: Segments, place: int) -> tuple[str, str]:
-    """Return the location of a segment in its file, and its content.
-
-    For example ``"a.csv: line 7"`` and ``"'sit' from 0 ms to 1500 ms"``.
-    """
+    """Return the location of a segment in its file, and its content."""
     what = (
         f"'{clean(segments.label_names[segments.label[place]])}' from {segments.start[place]} ms "
         f"to {segments.end[place]} ms"
@@ -316,11 +278,7 @@ def describe(segments: Segments, place: int) -> tuple[str, str]:
 
 
 def segment_problems(segments: Segments) -> list[str]:
-    """Return the problems of single segments.
-
-    A segment has a problem if it begins before the recording, ends after the recording, or does not
-    end after its own start.
-    """
+    """Return the problems of single segments."""
     after = segments.end > segments.duration[segments.recording]
     checks = (
         (segments.start < 0, "expected a start of 0 or more"),

@@ -145,11 +145,7 @@ def checked_inputs(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> CoefficientInputs:
-    """Return ratings as coefficients take them.
-
-    Raises ConfigError if they are no `Ratings`, if a number is out of range, or if an ordered level
-    or weights are given for values that are not numbers.
-    """
+    """Return ratings as coefficients take them; ConfigError if a setting does not suit them."""
     whole = isinstance(bootstrap, int | np.integer)
     if not whole or (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP):
         expected = f"0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
@@ -452,22 +448,7 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
 
 
 def column_association(path: str | Path, first: str, second: str) -> ColumnAssociation:
-    r"""Return a chi-square test of independence of two columns, with Cramér's V.
-
-    Parameters
-    ----------
-    path : str or Path
-        CSV, TSV, JSON lines or Parquet. Rows in which one of the cells is missing are left out.
-    first, second : str
-        Names of columns.
-
-    Raises
-    ------
-    DatasetError
-        If the table cannot be read, or does not have one column of each name.
-    ConfigError
-        If both are one column.
-    """
+    """Return a chi-square test of independence of two columns of a table, with Cramér's V."""
     if first == second:
         raise ConfigError(f"both columns are {first!r}; expected two different ones")
     table = open_table(path)
@@ -499,25 +480,8 @@ def similar_annotators(
 ) -> SimilarAnnotators:
     """Return the similarity of each pair of annotators, and groups of annotators.
 
-    Parameters
-    ----------
-    ratings : Ratings
-    task : str, optional
-        The name of the ratings, for the result.
-    seed : int
-        Seed of the starts of k-means.
-
-    Returns
-    -------
-    SimilarAnnotators
-        Pairs by falling share of equal answers. The cosine is NaN where values are not numbers.
-        Groups are of rows of the matrix of shares of equal answers, by k-means and by Ward's tree;
-        their number is that with the largest silhouette.
-
-    Raises
-    ------
-    DatasetError
-        If the ratings are counts, which do not tell annotators apart.
+    Pairs are by falling share of equal answers. Groups are of rows of the matrix of these shares,
+    as many as have the largest silhouette.
     """
     names = ratings.annotator_names
     if not names:

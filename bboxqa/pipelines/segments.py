@@ -32,22 +32,9 @@ def measure_segments(
 ) -> list[TaskEstimates]:
     """Measure how far annotators agree on what happens when, for each tier and for all together.
 
-    The task of an estimate is the tier; units are the stretches of time between boundaries.
-    Points in time are `resolution_ms` apart; `support` is whether to count the time in which nobody
-    marked anything; of overlapping segments of an annotator the first, last or longest counts, or
-    they are refused. The others are as for `measure`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> zero, start = np.zeros(2, np.int32), np.array([0, 40])
-    >>> segments = Segments(
-    ...     zero, np.array([0, 1]), zero, start, np.array([100, 100]), zero,
-    ...     ("talk",), ("ann", "bob"), ("posture",), ("sit",),
-    ...     np.array([100]), np.ones((1, 2), bool))
-    >>> (tier,) = measure_segments(segments, bootstrap=0)
-    >>> tier.coefficients["percent_agreement"].value
-    0.6
+    Units are the stretches of time between boundaries. Points in time are `resolution_ms` apart;
+    `support` is whether to count the time in which nobody marked anything; `overlaps` which of
+    overlapping segments of an annotator counts.
     """
     longest = int(segments.duration.max(initial=0))
     if 0 < longest < resolution_ms:

@@ -113,10 +113,7 @@ def validate_with(
     pseudonyms: Path | None = None,
     choices: Choices = NO_CHOICES,
 ) -> Report:
-    """Look at files with checked settings.
-
-    Parameters and errors are as those of `validate`; `pseudonyms` is the key of `read`.
-    """
+    """Look at files with checked settings; `pseudonyms` is the key of `read`."""
     if not paths:
         raise DatasetError(["no file given"])
     refuse_results(map(Path, paths))
@@ -171,10 +168,7 @@ def _documents(
 
 
 def _read_truth(ground_truth: AnyPath | None) -> RawDocument | None:
-    """Return the file that results refer to.
-
-    Raises DatasetError if there is no such file, or it has no lists of images and categories.
-    """
+    """Return the file that results refer to."""
     if ground_truth is None:
         return None
     truth = read_document(Path(ground_truth))
@@ -226,11 +220,7 @@ def fix_file(
     ground_truth: AnyPath | None = None,
     choices: Choices = NO_CHOICES,
 ) -> "Fixed":
-    """Return the result of fixing one file in memory; nothing is written.
-
-    With `unsafe`, fixes that may lose or guess information are applied as well. `images` are
-    folders of the images, `ground_truth` the file that results refer to.
-    """
+    """Return the result of fixing one file in memory; nothing is written."""
     is_coco = format_of(file, choices) is COCO
     if not is_coco or SourcePath.at(file).is_packed:
         advice = "Correct it in the tool or script that wrote it, and export it again; "

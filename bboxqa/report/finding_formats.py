@@ -156,11 +156,7 @@ def _percent_escaped(text: str, signs: str) -> str:
 
 
 def junit_lines(report: FoundReport) -> Iterator[str]:
-    """Yield a suite for each file, with a test for each rule that was applied.
-
-    A test fails if its rule has findings of a severity that fails the run; milder findings are
-    written as its output.
-    """
+    """Yield a suite for each file, with a test for each rule, which fails if the run does by it."""
     from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
     found: dict[str, dict[str, list[Finding]]] = {file.name: {} for file in report.files}
@@ -249,10 +245,7 @@ def page_values(
 
 
 def findings_by_image(report: FoundReport) -> list[dict[str, Any]]:
-    """Return images with boxes of findings, in the form of the document "worst_images".
-
-    First comes an image of each rule, the most severe one first, then a second one of each.
-    """
+    """Return images with boxes of findings, in turns of the rules, as "worst_images"."""
     of_rule = []
     of_image: dict[str, list[Finding]] = {}
     for group in texts.groups(report):

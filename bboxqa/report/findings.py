@@ -80,17 +80,7 @@ def place(finding: Finding) -> str:
 
 
 def about_record(finding: Finding) -> str:
-    """Return the record that a finding is about, unless its place says it; empty for the file.
-
-    Examples
-    --------
-    >>> from bboxqa.model.findings import Spot
-    >>> about_record(Finding("B001", Severity.ERROR, "", "a", ids={"annotation": 20, "image": 5}))
-    'annotation 20 (image 5)'
-    >>> ids = {"annotation": "b.txt:13", "image": "b.jpg"}
-    >>> about_record(Finding("B001", Severity.ERROR, "", "a/b.txt", "", ids, spot=Spot(13, 1, 9)))
-    'image "b.jpg"'
-    """
+    """Return the record that a finding is about, unless its place says it; empty for the file."""
     own, line = finding.ids.get("annotation"), finding.spot.line if finding.spot else ""
     places = f"{finding.file}:{line}", f"{finding.file}#{finding.pointer}"
     is_said = isinstance(own, str) and own and any(each.endswith(own) for each in places)
@@ -186,10 +176,7 @@ def severity_counts(report: FoundReport) -> str:
 
 
 def next_command(found: Sequence[Group], options: str = "", paths: str = "FILE…") -> str:
-    """Return the command for the rule that is listed first, the most severe one; "" for none.
-
-    `paths` stand for many files; they are the paths of the run if each file in them has a fix.
-    """
+    """Return the command for the rule listed first, with `paths` if many files have its fix."""
     if not found:
         return ""
     for fix, how in (("safe", "--fix"), ("unsafe", "--unsafe-fixes --diff")):

@@ -35,14 +35,7 @@ defaults.
 
 
 class LazyEdits(Sequence[Edit]):
-    """Edits of many records, created on iteration by a function.
-
-    Examples
-    --------
-    >>> edits = LazyEdits(lambda: (Edit(f"/images/{row}", "remove") for row in range(10**6)))
-    >>> bool(edits), edits[0].pointer
-    (True, '/images/0')
-    """
+    """Edits of many records, created on iteration by a function."""
 
     def __init__(self, make: Callable[[], Iterable[Edit]]) -> None:
         self._make = make
@@ -259,8 +252,7 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     def joined(self, document: Document, share: str, equal: str = "", *, are_files: bool) -> "Rows":
         """Return a single defect of these records, of which `share` says how many they are.
 
-        `equal` is the message that all of them have. Image files are fixed one by one, so all are
-        listed; of other records, a few examples are.
+        `equal` is the message that all of them have. Of image files all are listed, else examples.
         """
         numbers = self.numbers.tolist()
         listed = numbers if are_files else numbers[:_EXAMPLES]

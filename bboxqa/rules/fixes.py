@@ -58,11 +58,7 @@ def fix(
     unsafe: bool,
     again: Callable[[RawDocument], Document] = Document,
 ) -> Fixed:
-    """Fix the findings of the chosen rules, pass by pass, until no fix is left.
-
-    `again` creates a document from the file read after a pass. Raises BboxqaError if the fixes
-    together break the JSON of the file.
-    """
+    """Fix the findings of the chosen rules, pass by pass, until no fix is left."""
     changes: list[Change] = []
     removed: dict[str, list[int]] = {}
     wanted = ("safe", "unsafe") if unsafe else ("safe",)
@@ -89,10 +85,7 @@ def fix(
 
 
 def _in_source(made: Sequence[Change], removed: dict[str, list[int]]) -> list[Change]:
-    """Return the changes of a pass with the places that records had before the first pass.
-
-    `removed` has the rows of each list that earlier passes removed; those of this pass are added.
-    """
+    """Return the changes of a pass with the places that records had before the first pass."""
     # The number of rows kept before each removed one.
     kept = {name: [row - n for n, row in enumerate(sorted(removed[name]))] for name in removed}
     result = []
@@ -112,8 +105,7 @@ def _in_source(made: Sequence[Change], removed: dict[str, list[int]]) -> list[Ch
 def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[bytes, list[Change]]:
     """Return the text with edits applied, and the changes; each edit has the code of its rule.
 
-    If there are several edits of a value, removal takes precedence, otherwise the first. Edits
-    inside a value that is replaced or removed are left for the next pass.
+    If there are several edits of a value, removal takes precedence, otherwise the first.
     """
     text, locator = reading.text, Locator(reading)
     splices: list[_Splice] = []
@@ -288,11 +280,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def new_findings(report: FoundReport, baseline: Baseline, limit: int = 0) -> FoundReport:
-    """Return a report of the findings, of a report that lists all, that are not in a baseline.
-
-    It lists at most `limit` findings per rule and file, or all if it is 0, and counts all. A note
-    says how many are hidden.
-    """
+    """Return the findings, of a report that lists all, that are not in a baseline."""
     remaining, listed = Counter(baseline.known), []
     counts, severities = Counter[str](), Counter[Severity]()
     of_file: Counter[tuple[str, str]] = Counter()

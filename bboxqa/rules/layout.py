@@ -264,10 +264,9 @@ def are_shares(bbox: FloatArray, size: FloatArray) -> BoolArray:
 
 
 def layout_of(boxes: Boxes) -> Diagnosis | None:
-    """Return the layout that boxes are proved to have; None for COCO's, and where none is proved.
+    """Return the layout that boxes, or those of annotators or images, are proved to have, or None.
 
-    Areas of boxes without outlines decide, then outlines and images. A layout is that of all boxes,
-    of those of some annotators, or of those images of five or more boxes where it is proved.
+    Areas of boxes without outlines decide, then outlines and images.
     """
     bbox, outlined = boxes.bbox, np.zeros(len(boxes.bbox), np.bool_)
     with np.errstate(all="ignore"):
@@ -363,10 +362,7 @@ _ENOUGH_SIZES = 3
 
 
 def copies_of(boxes: Boxes, usable: BoolArray) -> tuple[IndexArray, IndexArray]:
-    """Return the `usable` boxes that are equal on images of several sizes, and the sizes of each.
-
-    Both are (H,) int64: annotations in ascending order, and numbers of distinct image sizes.
-    """
+    """Return the `usable` boxes that are equal on images of several sizes, and how many sizes."""
     rows = np.flatnonzero(usable & boxes.sized)
     first = first_equal([*boxes.bbox.take(rows, axis=0).T])
     repeated = np.bincount(first, minlength=len(rows))[first] > 1

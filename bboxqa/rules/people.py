@@ -158,10 +158,7 @@ class People:
 def names_hidden(
     key: Path | None, source: Files = (), pattern: str | None = None, choices: Choices = NO_CHOICES
 ) -> Iterator[People | None]:
-    """Replace names in errors by pseudonyms, if there is a key; yield the people then.
-
-    `source` are the files that are read: whom they name is found out when an error is raised.
-    """
+    """Replace names in errors by pseudonyms, if there is a key; yield the people then."""
     if key is None:
         yield None
         return

@@ -90,10 +90,9 @@ def _place(root: Path, name: str | None) -> Place:
 
 
 class ImageSearch:
-    """Looks for files below resolved folders, by their paths or by their places in a data set.
+    """Looks for files below resolved folders, first beside `sources`, files of annotations.
 
-    The folders of `sources`, files of annotations, come first. With `by_folders`, train/street.jpg
-    is also looked for as train/images/street.jpg and images/train/street.jpg.
+    With `by_folders`, train/a.jpg is also found as train/images/a.jpg and images/train/a.jpg.
     """
 
     def __init__(
@@ -210,8 +209,7 @@ def scan_images(
 ) -> ImageFolder:
     """Search the files of the image records of a document, and read those that are found.
 
-    Nothing outside of the folders is opened. `source` is the file or folder of the document;
-    `others` are further documents with their records, whose files do not count as unnamed.
+    Files that the records of `others` name, further documents with their sources, are not unnamed.
     """
     roots, sources = [folder.resolve() for folder in folders], [source] if source else []
     search = ImageSearch(roots, sources, by_folders=by_folders)

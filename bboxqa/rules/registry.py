@@ -67,11 +67,7 @@ RULES = {
 
 @cache
 def known_rules() -> dict[str, Rule]:
-    """Return `RULES`, and after them the rules of other packages, by code.
-
-    An entry point of the group "bboxqa.rules" names a `Rule`, or a list or tuple of them. Raises
-    ConfigError if it names something else, or a code that is malformed or already in use.
-    """
+    """Return `RULES`, and after them those of entry points "bboxqa.rules", by code."""
     rules = dict(RULES)
     for name, plugin in plugins(_GROUP).items():
         found = plugin.load(object)
@@ -93,10 +89,9 @@ def known_rules() -> dict[str, Rule]:
 
 
 def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, ...]:
-    """Return the codes that begin with a selected prefix and are not ignored.
+    """Return the codes that begin with a selected prefix, or with any, and are not ignored.
 
-    Selecting nothing selects all rules. If several prefixes match a code, the longest decides; if
-    equal, `ignore` does. Raises ConfigError if no rule begins with a prefix.
+    If several prefixes match a code, the longest decides; if equal, `ignore` does.
     """
     rules = known_rules()
     selected, ignored = ([code.strip().upper() for code in each] for each in (select, ignore))

@@ -147,10 +147,7 @@ def _rank(rule: Rule, rows: Rows) -> int:
 
 
 def grouped(document: Document, rule: Rule, rows: Rows) -> list[Rows]:
-    """Join records into a single defect if many share the defect.
-
-    If less than a fifth of the records do, only 20 or more equal messages are joined.
-    """
+    """Join records that share a defect: a fifth of all, or 20 or more with equal messages."""
     if rows.apart or not rows.name:
         return [rows]
     total, are_files = rows.total or document.n_records(rows.name), rule.scope == "images"

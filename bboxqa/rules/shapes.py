@@ -219,17 +219,14 @@ def runs_of(document: Document, row: int) -> IndexArray:
 
 
 def row_major_masks(document: Document, tolerance: float) -> IndexArray:
-    """Return the annotations whose mask fits its box, up to a tolerance, only if read row by row.
-
-    Most masks span the full width when they are read in the wrong order, so such a box proves
-    nothing.
-    """
+    """Return the annotations whose mask fits its box only if it is read row by row."""
     rles, box = document.annotations.rles, corners(document.annotations.bbox)
     off = (np.abs(box - document.outline_bounds) > tolerance).any(axis=1)
     off &= document.once(box_facts).plain
     found = []
     for mask in np.flatnonzero(off[rles.row]).tolist():
         row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
+        # Most masks in the wrong order span the full width, so such a box proves nothing.
         if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
             continue
         spans = spans_of_runs(runs_of(document, row))
@@ -334,9 +331,9 @@ def with_equals(rows: IndexArray, columns: Sequence[Any]) -> IndexArray:
 
 
 def equal_boxes(document: Document) -> tuple[IndexArray, IndexArray]:
-    """Return the annotations whose box equals that of another one of their image, (K,) int64.
+    """Return the annotations whose box equals another of their image, (K,), and outlines.
 
-    Beside them is a number for each distinct outline among these, (N,) int64; 0 elsewhere.
+    The latter, (N,), number the distinct outlines among these; 0 elsewhere.
     """
     boxes, numbers = (
         document.once(rotations).written[:, :4],
