@@ -24,7 +24,7 @@ from bboxqa.formats.ratings import from_array as ratings_from_table
 from bboxqa.formats.ratings import from_columns as ratings_from_columns
 from bboxqa.formats.ratings import is_unit_table, with_missed
 from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates, column_of
-from bboxqa.pipelines.ratings import Contributions, contributions, difference, only_annotators
+from bboxqa.pipelines.ratings import difference
 from bboxqa.pipelines.ratings import measure as _measure
 
 read_ratings = in_python_words(_reader.read_ratings)
@@ -32,7 +32,6 @@ read_ratings = in_python_words(_reader.read_ratings)
 __all__ = [
     "COEFFICIENTS",
     "SCALES",
-    "Contributions",
     "Difference",
     "Estimate",
     "PairTable",
@@ -41,7 +40,6 @@ __all__ = [
     "alpha_of_codes",
     "annotator_similarity",
     "cluster_annotators",
-    "contributions",
     "cronbach_alpha",
     "cross_table",
     "difference",
@@ -51,7 +49,6 @@ __all__ = [
     "label",
     "measure",
     "membership_probabilities",
-    "only_annotators",
     "ratings_from_columns",
     "ratings_from_frame",
     "ratings_from_table",

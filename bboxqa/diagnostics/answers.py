@@ -1,26 +1,23 @@
-"""Annotators of a table who answer alike, and alpha without units, annotators or values."""
+"""Annotators of a table who answer alike, and alpha without annotators or values."""
 
 from contextlib import suppress
 from math import nan
 from typing import Any, Literal, get_args
 
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import OK, ROUNDING
 from bboxqa.agreement.levels import (
     Distance,
-    alpha,
     centred,
     midranks,
     pairable_marginal,
     pairwise_distances,
 )
-from bboxqa.agreement.nominal import nominal_alpha, value_sums
+from bboxqa.agreement.nominal import nominal_alpha
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.agreement.resampling import jackknife
-from bboxqa.agreement.unit_counts import UnitCounts, coincidences_of, unit_counts, value_pairs
+from bboxqa.agreement.unit_counts import UnitCounts, unit_counts, value_pairs
 from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
@@ -305,40 +302,6 @@ def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
     once = data.take(rated[first])
     one = np.ones(len(first))
     return _product(once, n_annotators, once.unit, one, one).astype(np.int64)
-
-
-def alpha_without_units(
-    counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
-) -> FloatArray:
-    """Return alpha without each unit, (U,); NaN where it is then undefined.
-
-    A weighted unit is left out with its whole weight. Level, numbers and errors are as for `alpha`.
-    The sums of each unit are taken from those of all units, which takes a step per rating for
-    nominal data, more by pairs of values that coincide for ordinal and ratio data, and by K² for
-    the latter.
-    """
-    n_units = len(counts.size)
-    alone = replace(counts, group=np.arange(n_units, dtype=np.int32), n_groups=n_units)
-    of_all = alpha(alone, level, numbers)
-    result = np.full(n_units, of_all.value)
-    if np.isnan(of_all.value):
-        # If all units have no disagreement, no part of them has any.
-        return result
-    if level != "nominal":
-        result[of_all.clusters] = jackknife(of_all)
-        return result
-    found = coincidences_of(alone)
-    marginal, diagonal = value_sums(found)
-    squares = found.marginal * (2 * marginal[found.value] - found.marginal)
-    total, agreeing, squares = (
-        whole - sum_by(found.group, lost, n_units)
-        for whole, lost in (
-            (marginal.sum(), found.marginal),
-            (diagonal.sum(), found.diagonal),
-            (marginal @ marginal, squares),
-        )
-    )
-    return nominal_alpha(total, agreeing, squares)[0]
 
 
 def _coinciding(counts: UnitCounts) -> tuple[FloatArray, IndexArray, FloatArray]:
