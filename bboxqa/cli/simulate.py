@@ -85,9 +85,6 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
     return 0
 
 
-_NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
-
-
 _OF_EXAMPLE = params(
     Option("-o --out DIR", OUT,
         "Folder of the pictures, the data and the text; default bboxqa-example-NAME.", type=A_PATH),
@@ -96,15 +93,17 @@ _OF_EXAMPLE = params(
 
 
 @click.command(cls=shared.Command, params=_OF_EXAMPLE)
-@click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
+@click.argument(
+    "name", type=click.Choice(("fruits", "smiling_fruits", "landscape")), metavar="NAME"
+)
 def example(name: str, out: Path | None, force: bool) -> int:
     """Walk through a worked example, with pictures.
 
-    NAME is fruits, smiling_fruits, landscape, matching, iou or krippendorff.
+    NAME is fruits, smiling_fruits or landscape.
 
     From boxes to alpha, every number is computed and compared with its expected value.
     """
-    from bboxqa.examples.lessons import EXAMPLES, write_example
+    from bboxqa.examples.walks import EXAMPLES, write_example
 
     folder = out or Path(f"bboxqa-example-{name}")
     walk = EXAMPLES[name]()

@@ -1,9 +1,10 @@
-"""Walk-throughs: steps with checked values, and those from the boxes of an image to alpha."""
+"""Walk-throughs of the examples: the steps from boxes to alpha, with checked values."""
 
 import json
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, zip_longest
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,7 +15,9 @@ from bboxqa.agreement.estimators import OK
 from bboxqa.agreement.nominal import Alpha, pooled_alpha
 from bboxqa.agreement.unit_counts import coincidence_matrix, coincidences, from_units
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.examples import example_file
+from bboxqa.core.errors import OutputError
+from bboxqa.core.files import write_atomically
+from bboxqa.examples import SCENES, example_file, example_picture, read_expected
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching.matchers import match
@@ -56,29 +59,21 @@ class Step(msgspec.Struct, frozen=True):
     body: str
     checks: tuple[Check, ...] = ()
     """The values that are compared with expected ones."""
-    verdicts_in_body: bool = False
-    """Whether the body itself shows the verdicts; then only checks that differ are listed below."""
 
     def text(self) -> str:
         """Return the step as paragraphs with a blank line between them."""
-        listed = [
-            hang("- ", f"{one.what} = {one.computed}: {one.verdict}")
-            for one in self.checks
-            if not (self.verdicts_in_body and one.agrees)
-        ]
+        said = (f"{one.what} = {one.computed}: {one.verdict}" for one in self.checks)
         title = f"{self.title}\n{'-' * len(self.title)}"
         parts = [title, hang("", self.explanation), textwrap.indent(self.body, "  ")]
-        # Self-explanatory tables have no explanation.
-        return "\n\n".join(part for part in (*parts, "\n".join(listed)) if part)
+        return "\n\n".join(filter(None, [*parts, "\n".join(hang("- ", each) for each in said)]))
 
 
 class Walk(msgspec.Struct, frozen=True):
-    """A worked example, step by step, with the misprints in its source."""
+    """A worked example, step by step."""
 
     name: str
     introduction: str
     steps: tuple[Step, ...]
-    notes: tuple[str, ...] = ()
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -95,9 +90,6 @@ class Walk(msgspec.Struct, frozen=True):
         title, n = f"Worked example: {self.name}", len(self.checks)
         parts = [f"{title}\n{'=' * len(title)}", hang("", self.introduction)]
         parts += [step.text() for step in self.steps]
-        if self.notes:
-            notes = [hang("- ", note) for note in self.notes]
-            parts.append("\n".join(["Misprints in the source of this example:", *notes]))
         end = f"All {n} checks agree with what is expected."
         if differing := sum(not one.agrees for one in self.checks):
             end = f"{differing} of {n} checks DIFFER from what is expected."
@@ -298,8 +290,8 @@ _Shown = tuple[str, Sequence[Check]]
 """The table of a step, and the values that are compared with expected ones."""
 
 
-def walk_image(name: str, expected: Mapping[str, Any]) -> Walk:
-    """Walk through an example image."""
+def walk(name: str, expected: Mapping[str, Any]) -> Walk:
+    """Walk through an example image, whose values are compared with the expected ones."""
     own = expected["images"][name]
     data = read(example_file(name), segmentation=False)
     # Tables are in the order of ids, in which units are numbered as well.
@@ -420,3 +412,30 @@ def _coincidences_and_alpha(scene: _Scene, units: UnitTable) -> tuple[_Shown, _S
             checks.append(Check(f"row {name}", " ".join(map(short, row)), wanted))
     is_expected = Check("alpha", alpha, digits(scene.expected["alpha"]))
     return (matrix_text(reliability, names), checks), (alpha_text(reliability), [is_expected])
+
+
+EXAMPLES = {name: lambda name=name: walk(name, read_expected()) for name in SCENES}
+"""Worked examples by name; calling one computes all values and compares them."""
+
+
+def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]:
+    """Write the annotations of an example, its pictures and its walk-through.
+
+    Return the files that were written, without those that exist already. Raises OutputError if a
+    file of that name has another content, unless `force`.
+    """
+    contents = {f"{name}.json": example_file(name).read_bytes()}
+    for picture in (name, f"{name}_annotators"):
+        contents[f"{picture}.png"] = example_picture(picture).read_bytes()
+    contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
+    new = []
+    for file, content in contents.items():
+        path = folder / file
+        if not path.is_file() or path.read_bytes() != content:
+            new.append(file)
+            if path.exists() and not force:
+                how = "name another folder with --out, or add --force"
+                raise OutputError(f"{path}: is another file; {how}")
+    for file in new:
+        write_atomically(folder / file, contents[file])
+    return [folder / file for file in new]

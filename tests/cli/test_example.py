@@ -6,10 +6,10 @@ import pytest
 from support.cli import run
 
 from bboxqa.cli.simulate import example
-from bboxqa.examples.lessons import EXAMPLES
+from bboxqa.examples.walks import EXAMPLES
 
 
-@pytest.mark.parametrize("name", ["fruits", "krippendorff"])
+@pytest.mark.parametrize("name", ["fruits", "landscape"])
 def test_an_example_is_walked_through_and_written(name, tmp_path):
     done = run("example", name, cwd=tmp_path)
     assert done.returncode == 0

@@ -2,29 +2,37 @@
 
 import copy
 
+import numpy as np
 import pytest
 
 import bboxqa
+from bboxqa.agreement.unit_counts import from_units
 from bboxqa.core.errors import OutputError
 from bboxqa.examples import SCENES, example_file, read_expected
-from bboxqa.examples.lessons import EXAMPLES, walk, write_example
-from bboxqa.examples.walks import Check, Step, Walk, digits
+from bboxqa.examples.walks import (
+    EXAMPLES,
+    Check,
+    Step,
+    Walk,
+    alpha_of,
+    braces,
+    digits,
+    match_boxes,
+    unit_rows,
+    walk,
+    write_example,
+)
+from bboxqa.model.annotations import Annotations, Dataset
 
 N_CHECKS = {
     "fruits": 4 + 3 + 1 + 3 + 1,
     "smiling_fruits": 3 + 1 + 4 + 1,
     "landscape": 3 + 1 + 1,
-    "matching": 2 * 30,
-    "iou": 14 + 12,
-    "krippendorff": 12,
 }
 KEY_FIGURES = {
     "fruits": ["0.9689*", "{1,6,9} {2,5,-} {3,4,8} {-,-,7}", "(12*11)", "alpha = 0.0222: agrees"],
     "smiling_fruits": ["alpha = 0.4940: agrees", "{-,-,12}"],
     "landscape": ["alpha = 0.4889: agrees", "0.9872*", "Waterfall"],
-    "matching": ["{7,-,-} {-,4,-} {-,10,24}", "-0.4062  agrees", "-0.1209  agrees"],
-    "iou": ["129000  271000  0.4760  agrees", "60330 px / 93623 px = 0.6444: agrees", "4850"],
-    "krippendorff": ["= 1 - 1.0000 / 0.8333 = -0.2000", "alpha of table 12 = 0.3953: agrees"],
 }
 
 
@@ -60,11 +68,6 @@ CHANGES = [
      "alpha = 0.0222: DIFFERS: expected 0.0223"),
     ("fruits", ("images", "fruits", "bbox_iou", "1-6"), 0.8401,
      "IoU of 1 and 6 = 0.8400: DIFFERS: expected 0.8401"),
-    ("iou", ("bbox_iou", 4, "iou"), 0.6667, "IoU of boxes 5 = 0.4706: DIFFERS: expected 0.6667"),
-    ("iou", ("polygon_iou_pixel_inclusive", 0, "union_px"), 20,
-     "13 px / 19 px = 0.6842: DIFFERS: expected 13 px / 20 px = 0.6842"),
-    ("matching", ("matching", "cases", 15, "units"), [[7, 10], [None, 8]],
-     "units of case 16 = {7,8} {-,10}: DIFFERS: expected {7,10} {-,8}"),
 ]  # fmt: skip
 
 
@@ -94,18 +97,27 @@ def test_nothing_compared_is_no_agreement():
     assert Walk("one", "", (Step("", "", "", (Check("x", "1", "1"),)),)).agrees
 
 
-class TestMisprints:
-    def test_each_is_told_once_in_the_walk_that_it_belongs_to(self):
-        notes = {name: len(EXAMPLES[name]().notes) for name in EXAMPLES}
-        assert notes == {**dict.fromkeys(EXAMPLES, 0), "iou": 4, "krippendorff": 1}
-        assert sum(notes.values()) == len(read_expected()["errata"])
-
-    @pytest.mark.parametrize(
-        ("name", "figures"), [("iou", ["0.4706", "0.0309", "0.0476"]), ("krippendorff", ["-0.2."])]
-    )
-    def test_they_name_the_figures(self, name, figures):
-        text = EXAMPLES[name]().text().split("Misprints")[1]
-        assert all(figure in text for figure in figures)
+@pytest.mark.parametrize("case", read_expected()["matching"]["cases"])
+def test_schematic_boxes_have_the_units_and_the_alpha_of_the_source(case):
+    boxes, people = read_expected()["matching"]["boxes"], case["annotators"]
+    ids = sorted(case["box_ids"], key=lambda each: (boxes[str(each)]["annotator"], each))
+    drawn = [boxes[str(each)] for each in ids]
+    category = np.array([each["category_id"] - 1 for each in drawn], np.int32)
+    data = Dataset(
+        image_names=("case",), image_size=np.zeros((1, 2), np.int32),
+        category_names=tuple(map(str, range(category.max() + 1))), annotator_names=tuple(people),
+        annotations=Annotations(
+            id=np.array(ids), image=np.zeros(len(ids), np.int32),
+            annotator=np.array([people.index(e["annotator"]) for e in drawn], np.int32),
+            category=category, bbox=np.array([each["bbox"] for each in drawn], np.float64),
+            iscrowd=np.zeros(len(ids), np.bool_),
+        ),
+        assigned=np.ones((1, len(people)), np.bool_),
+    )  # fmt: skip
+    units = match_boxes(data, "hungarian" if len(people) == 2 else "recursive", 0.5)
+    assert braces(unit_rows(data, units)) == braces(case["units"])
+    found = from_units(data.annotations, units, data.assigned, len(data.category_names))
+    assert digits(alpha_of(found).value) == digits(case["alpha"])
 
 
 def names_in(folder):
@@ -120,9 +132,6 @@ class TestWriteExample:
                 (scene, [f"{scene}{end}" for end in (".json", ".png", "_annotators.png", ".txt")])
                 for scene in SCENES
             ),
-            ("matching", ["matching_hungarian.png", "matching_recursive.png", "matching.txt"]),
-            ("iou", ["iou.png", "iou.txt"]),
-            ("krippendorff", ["krippendorff.txt"]),
         ],
     )
     def test_the_files_are_there_and_nothing_else(self, name, files, tmp_path):
@@ -134,12 +143,8 @@ class TestWriteExample:
         for picture in folder.glob("*.png"):
             assert picture.read_bytes().startswith(b"\x89PNG")
 
-    def test_an_unknown_name_is_told_with_the_choices(self, tmp_path):
-        with pytest.raises(ValueError, match="'fruit'; choose one of fruits, smiling_fruits"):
-            write_example("fruit", tmp_path)
-
     def test_a_file_in_the_place_of_the_folder_is_told(self, tmp_path):
         (tmp_path / "taken").write_text("mine")
         with pytest.raises(OutputError, match=r"taken/\S+: cannot be written: Not a directory"):
-            write_example("krippendorff", tmp_path / "taken")
+            write_example("fruits", tmp_path / "taken")
         assert (tmp_path / "taken").read_text() == "mine"
