@@ -39,10 +39,7 @@ _OF_PROJECT = re.compile(rf"annotations|{SPLIT}", re.IGNORECASE)
 
 
 class Content(msgspec.Struct, frozen=True):
-    """A file of a store: its path below the root, its size in bytes, and its version.
-
-    `stamps` holds the key and value of each property that changes with the content.
-    """
+    """A file of a store: its path below the root, its size in bytes, and its version."""
 
     name: str
     size: int
@@ -101,13 +98,8 @@ def discover(
 ) -> Discovered:
     """Find every project below a folder.
 
-    A project is a folder that holds COCO files, or has them in ``annotations/`` or in the splits
-    ``train/``, ``valid/``, ``val/`` and ``test/``. A folder that is one source, as with YOLO, is a
-    project if it lies directly below the root, as is one of masks whose settings say `mask`; deeper
-    ones are the annotators of the surrounding project. Hidden files and folders, the folder `skip`
-    and results of ``bboxqa`` are left out, as are files whose names do not match the glob
-    `pattern`. A folder with several links to it is read once. Links that lead out of the root are
-    unreadable, unless `follow_links`.
+    A project is a folder that holds sources, also in ``annotations/`` or in splits. A folder that
+    is one source, as with YOLO, is a project directly below the root; a deeper one is an annotator.
     """
     if not root.is_dir():
         what = "is a file; expected a folder of projects" if root.is_file() else "no such folder"

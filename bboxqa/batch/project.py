@@ -71,14 +71,10 @@ Task = tuple[Project, str]
 
 
 def run_project(task: Task, settings: Settings, out: Path) -> Row:
-    """Validate and measure one project, and write its folder.
+    """Validate and measure one project, and write its folder when it is complete.
 
-    The folder is complete before it appears under its name. A failure of the input is recorded;
-    a failure of the machine or of settings is written to ``failed.txt``, beside earlier results,
-    and the next run tries again.
-
-    A project on this machine that no longer has the key of the task when it is done fails, as its
-    files were changed meanwhile.
+    A failure of the input is recorded; a failure of the machine or of settings is noted beside
+    earlier results, and the next run tries again.
     """
     project, key = task
     try:
@@ -282,10 +278,7 @@ _Read = tuple[Dataset, list[str]]
 
 
 def _read_objects(files: Sequence[Path], job: _Job) -> _Read:
-    """Return the data set of the files that hold objects, and notes on the others.
-
-    Lists of results are left out beside files that can be measured without them.
-    """
+    """Return the data set of the files that hold objects, and notes on the others."""
     reading = job.reading(outlines=False, keypoints=False, within=job.project.folder)
 
     def read(wanted: Sequence[Path], what: str = "", left: Sequence[Path] = ()) -> _Read:

@@ -168,12 +168,7 @@ def remove_unfinished(out: Path) -> None:
 
 
 def claim(out: Path, root: str | Path, pseudonyms: Path | None = None, *, force: bool) -> None:
-    """Note the root, and the key of pseudonyms, in their folder of results.
-
-    Results of another key, or without one, cannot be mixed with those of this one: OutputError is
-    raised. So it is if the folder belongs to another root, unless `force` takes the folder over and
-    puts the history of the other root aside.
-    """
+    """Note the root and the key of pseudonyms in their folder of results, which hold no others."""
     place = str(root).rstrip("/") if is_url(str(root)) else os.path.realpath(root)
     noted = {"root": place, "key": "" if pseudonyms is None else identity_of_key(pseudonyms)}
     before = noted | ({"key": ""} if (out / ROOT).exists() or (out / HISTORY).exists() else {})

@@ -113,20 +113,7 @@ def run_batch(
     run: Run | None = None,
     on_project: Callable[[Step], None] | None = None,
 ) -> BatchResult:
-    """Validate and measure every project below a folder.
-
-    Parameters
-    ----------
-    root : path or URL
-        A URL such as ``s3://bucket/prefix`` is read through fsspec.
-    out : Path
-        The folder of the results; made if it does not exist.
-    settings : Settings
-    run : Run, optional
-        By default one project after the other, without those that are unchanged.
-    on_project : callable, optional
-        Called with a `Step` after each project.
-    """
+    """Validate and measure every project below a folder."""
     run = run or Run()
     _check_out(out, root, force=run.force)
     if settings.pseudonyms is not None:
@@ -350,11 +337,7 @@ def _history(out: Path) -> Iterator[sqlite3.Connection]:
 
 
 def last_rows(out: Path) -> tuple[dict[str, Row], set[str]]:
-    """Return the last row of each project, and which the last run had; empty before the first run.
-
-    Each figure is that of the last run in which it was known. Of a failed run, only the status
-    counts, as findings in files that cannot be read to their end are not all of them.
-    """
+    """Return the last row of each project, with the last figures, and those of the last run."""
     if not (out / HISTORY).exists():
         return {}, set()
     found: dict[str, dict[str, Any]] = {}

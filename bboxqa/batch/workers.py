@@ -60,13 +60,7 @@ Outcome = tuple[_Task, _Result | WorkerDied]
 
 
 def exit_reason(exit_code: int | None) -> str:
-    """Return in words how a process ended; a negative code is the signal that ended it.
-
-    Examples
-    --------
-    >>> exit_reason(-9), exit_reason(3)
-    ('its process was ended by signal 9 (out of memory?)', 'its process ended with status 3')
-    """
+    """Return in words how a process ended; a negative code is the signal that ended it."""
     if exit_code in (-9, _NO_MEMORY):
         how = "was ended by signal 9" if exit_code == -9 else "ended"
         return f"its process {how} (out of memory?)"
@@ -82,9 +76,7 @@ def run_all(
 ) -> Generator[Outcome[_Task, _Result]]:
     """Run each task in a process of its own; yield it with its result, or WorkerDied, when done.
 
-    Tasks are started in order, at most `jobs` at a time, with `module` loaded; fewer than `jobs`
-    share the cores. A task whose process died is run once more at the end, alone; one that takes
-    more than `seconds` is ended, and not tried again.
+    A task whose process died is run once more at the end, alone; fewer than `jobs` share the cores.
     """
     is_wide = len(tasks) < jobs or jobs == 1
     n_threads = max(1, cores() // min(jobs, max(1, len(tasks)))) if is_wide else 1
@@ -260,11 +252,7 @@ def connected(scheduler: str) -> "Iterator[Client]":
 def run_on(
     client: "Client", tasks: Sequence[_Task], work: Callable[[_Task], _Result]
 ) -> Iterator[Outcome[_Task, _Result]]:
-    """Run tasks on a cluster; yield each with its result, or WorkerDied, when it is done.
-
-    Dask repeats the tasks of a worker that died, up to ``distributed.scheduler.allowed-failures``
-    times. They are started in order.
-    """
+    """Run tasks on a cluster; yield each with its result, or WorkerDied, when it is done."""
     from distributed import KilledWorker, as_completed
     from distributed.comm import CommClosedError
 

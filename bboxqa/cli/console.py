@@ -28,10 +28,7 @@ _AT_ONCE = 1000
 
 @contextmanager
 def tracking(*, counted: bool = False) -> "Iterator[Progress | None]":
-    """Yield a function that shows progress; None if standard error is not a terminal.
-
-    With `counted` the bar shows the number done of all, and the elapsed time.
-    """
+    """Yield a function that shows progress; None if standard error is not a terminal."""
     if not (sys.stderr and sys.stderr.isatty()):
         yield None
         return
@@ -87,10 +84,7 @@ class _Discarding(io.FileIO):
 
 
 def robust(stream: Any) -> Any:
-    """Return a text stream that escapes characters that it cannot encode.
-
-    If it is a pipe that is closed at the other end, text is discarded.
-    """
+    """Return a text stream that escapes characters that it cannot encode."""
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.reconfigure(errors="backslashreplace")
@@ -139,10 +133,7 @@ def write_output(path: Path, text: str) -> None:
 def print_result(
     found: Any, views: Mapping[str, Callable[[Any], Any]], output_format: str, path: Path | None
 ) -> None:
-    """Print a result, or write it to a file if there is a path, by one of its views.
-
-    They return csv as a text, JSON as a value, and text as lines.
-    """
+    """Print a result, or write it to a file if there is a path, by one of its views."""
     shown = views[output_format](found)
     if output_format == "json":
         from bboxqa.report.numbers import json_text
@@ -171,9 +162,7 @@ def refuse_inputs(
 ) -> None:
     """Refuse outputs inside a file, or that replace what is read or another one, before reading.
 
-    `inputs` are files, folders of annotations, or None; `images` are folders of images. The file of
-    --image-size is an input as well. An output may lie in another one only if that is the folder
-    `kept`, which is not replaced as a whole.
+    An output may lie in the folder `kept`, which is not replaced as a whole.
     """
     from bboxqa.core.files import refuse_replacing
     from bboxqa.formats.sources import files_read
@@ -196,11 +185,7 @@ def refuse_inputs(
 def exit_code_of(
     error: BaseException, written: Sequence[Path], command: click.Command | None = None
 ) -> int:
-    """Print the error that ended a command to standard error; return its exit code.
-
-    Advice on options that the command does not have is left out. With ``BBOXQA_DEBUG=1`` in the
-    environment the traceback comes first.
-    """
+    """Print the error that ended a command to standard error; return its exit code."""
     if isinstance(error, click.ClickException):
         error.show()
         return _FAILED

@@ -36,11 +36,7 @@ A_SEVERITY = click.Choice(("error", "warning", "info"))
 
 
 class Option(click.Option):
-    """An option of a group, from what is typed, the group and the help; --help-all shows rare ones.
-
-    What is typed are names, and a word for the value. `to` is the name of the parameter where it
-    differs. `parse` makes a value of what was typed, or raises ValueError with what was expected.
-    """
+    """An option of a group, from what is typed; `to` is its parameter where that differs."""
 
     def __init__(
         self, typed: str, group: str, text: str, to: str = "", *, rare: bool = False,
@@ -387,10 +383,7 @@ def source_of(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
 def reading_of(
     config: str | None, given: dict[str, Any], saved: Mapping[str, str] = {}
 ) -> "Choices":
-    """Return what the options, a saved result or a settings file say of the files to read.
-
-    The options are taken out of `given`; they come before those of a result and of a file.
-    """
+    """Return what the options, a saved result or a settings file say of the files to read."""
     from bboxqa.formats.choices import choices_from, choices_of
     from bboxqa.model.annotations import completed
     from bboxqa.model.settings import read_settings_file
@@ -415,10 +408,7 @@ def agree_settings(
     saved: Mapping[str, Any] | None = None,
     choices: "Choices | None" = None,
 ) -> "AgreeSettings":
-    """Return the settings of a file, or saved settings, overridden by the given options.
-
-    Masks are compared as masks if nothing else is said of the similarity.
-    """
+    """Return the settings of a file, or saved settings, overridden by the given options."""
     from bboxqa.pipelines.read import agree_settings_from, read_agree_settings
 
     given = {key: value for key, value in given.items() if value not in (None, ())}

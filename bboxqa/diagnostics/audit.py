@@ -98,18 +98,7 @@ def suspects(both: Dataset, crowds: Annotations, votes: Annotations | None = Non
     A label and a prediction show the same object from an IoU of 0.5 on. They are matched greedily
     by score times IoU, then those that are left, from an IoU of 0.1 on, as one object that is badly
     placed. These limits, and the kinds, are those of TIDE [1]_, with the model in place of the
-    truth. With s the score of a prediction and i its IoU with a label, the scores are:
-
-    - missing: the probability that this team labels such a prediction; see `labelled_share`. With
-      votes, s (1 - i) of the most similar label
-    - spurious: 1 - s min(1, 2 i) of the prediction that supports the label most, times the mean
-      support of all labels: a model that misses much says little about a label that it misses.
-      With votes, or fewer than 50 labels, without that factor
-    - class: the best score of another category, times 1 - that of its own
-    - place: s (1 - i^2) min(1, 2 (1 - i))^4, if s is 0.5 or more, or i is. With votes, i is
-      halfway between the IoU with their median box and the mean IoU with each, and their agreement
-      stands for s: votes for an object that agree on its box say where it is, few votes too
-    - twice: 2 i - 1 of another label, if no prediction is left for this one
+    truth. The page on audits has the formula of each score; `labelled_share` is that of missing.
 
     Parameters
     ----------
@@ -212,10 +201,7 @@ def _best(end: IndexArray, value: FloatArray, admissible: BoolArray, n: int) -> 
 
 
 def _twice(of: Annotations, labels: IndexArray, alone: BoolArray, reason: int) -> Doubt:
-    """Return labels that are alone and have an IoU of at least 0.5 with another of their category.
-
-    Of two labels that are alone, the second one counts.
-    """
+    """Return labels that are alone, and repeat another of their category with an IoU of 0.5."""
     found = np.zeros(len(of))
     some = labels[alone[labels]]
     edges, image = corners(of.bbox), of.image.astype(np.int64)
@@ -316,11 +302,9 @@ def _sigmoid(z: FloatArray) -> FloatArray:
 def geometric_suspects(data: Dataset) -> Table:
     """Return what is suspicious about labels by their geometry, without a model; see `suspects`.
 
-    - place: the size, within its image, or the shape of a label is far from the median of its
-      category; the score is 1 - 3.5 / z with z the distance in robust standard deviations. Or all
-      n > 1 labels of an image are those of the image before: n / (n + 1)
-    - twice: 2 IoU - 1 of another label of the category
-    - missing: an image without labels, where most have some: 1 - 2 times the share without
+    Place: 1 - 3.5 / z for a size or shape that is z robust standard deviations from the median of
+    its category; n / (n + 1) for n > 1 labels that are all those of the image before. Missing: 1 -
+    2 times the share of images without labels, where most have some.
     """
     of, labels = data.annotations, np.flatnonzero(~data.annotations.iscrowd)
     width, height = of.bbox[labels, 2:].clip(1e-6).T

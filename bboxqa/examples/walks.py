@@ -97,36 +97,18 @@ class Walk(msgspec.Struct, frozen=True):
 
 
 def digits(value: float) -> str:
-    """Return a number with four digits, and zero without a sign.
-
-    Examples
-    --------
-    >>> digits(2 / 3), digits(-1e-9)
-    ('0.6667', '0.0000')
-    """
+    """Return a number with four digits, and zero without a sign."""
     # Rounded twice, so that the last bit does not decide ties such as -0.40625.
     return decimal(round(value, 12))
 
 
 def short(value: float) -> str:
-    """Return a number with at most four decimals, without trailing zeros.
-
-    Examples
-    --------
-    >>> short(2.0), short(0.5), short(1200000.0)
-    ('2', '0.5', '1200000')
-    """
+    """Return a number with at most four decimals, without trailing zeros."""
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def hang(head: str, text: str) -> str:
-    """Return text after a head, wrapped with a hanging indent.
-
-    Examples
-    --------
-    >>> hang("n = ", "1 + 1")
-    'n = 1 + 1'
-    """
+    """Return text after a head, wrapped with a hanging indent."""
     return textwrap.fill(
         text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
         break_long_words=False, break_on_hyphens=False,
@@ -141,14 +123,7 @@ def table(
 
 
 def side_by_side(*blocks: str) -> str:
-    r"""Return blocks of lines side by side.
-
-    Examples
-    --------
-    >>> print(side_by_side("a\nb", "c"))
-    a     c
-    b
-    """
+    """Return blocks of lines side by side."""
     columns = [block.splitlines() for block in blocks]
     widths = [max(map(len, column), default=0) for column in columns]
     return "\n".join(
@@ -193,10 +168,7 @@ def match_boxes(data: Dataset, matcher: str, iou_threshold: float) -> UnitTable:
 def unit_rows(
     data: Dataset, units: UnitTable, said: Sequence[Any] | None = None
 ) -> list[list[Any]]:
-    """Return the units with the ids of their annotations, a column per annotator; None for none.
-
-    With `said`, they have this for each annotation.
-    """
+    """Return the units with the ids of their annotations, a column per annotator; None for none."""
     of = data.annotations
     rows = np.full((len(units), len(data.annotator_names)), None, object)
     rows[units.unit, of.annotator] = of.id.tolist() if said is None else said
@@ -204,13 +176,7 @@ def unit_rows(
 
 
 def braces(rows: Sequence[Sequence[Any]]) -> str:
-    """Return units in one line.
-
-    Examples
-    --------
-    >>> braces([(1, 6), (2, None)])
-    '{1,6} {2,-}'
-    """
+    """Return units in one line."""
     units = (",".join(NOBODY if one is None else str(one) for one in row) for row in rows)
     return " ".join(f"{{{unit}}}" for unit in units)
 
@@ -419,11 +385,7 @@ EXAMPLES = {name: lambda name=name: walk(name, read_expected()) for name in SCEN
 
 
 def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]:
-    """Write the annotations of an example, its pictures and its walk-through.
-
-    Return the files that were written, without those that exist already. Raises OutputError if a
-    file of that name has another content, unless `force`.
-    """
+    """Write the annotations of an example, its pictures and its walk-through."""
     contents = {f"{name}.json": example_file(name).read_bytes()}
     for picture in (name, f"{name}_annotators"):
         contents[f"{picture}.png"] = example_picture(picture).read_bytes()

@@ -50,8 +50,7 @@ class ConsensusObjects(RowArrays, frozen=True, eq=False):
     def doubts(self) -> dict[str, BoolArray]:
         """(O,) bool each. What is doubtful about objects, in words.
 
-        Near the quorum, one vote more or less may keep or drop it: 1 of 2, 2 or 3 of 7. Of little
-        overlap are kept objects with which the boxes have a mean IoU below 0.7.
+        Near the quorum, one vote more or less may keep or drop it: 1 of 2, 2 or 3 of 7.
         """
         kept, missing = self.is_kept, self.quorum - self.votes
         near = (self.votes < self.asked) & (missing >= 0) & (missing <= 1)

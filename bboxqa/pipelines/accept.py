@@ -284,10 +284,8 @@ class _Original:
         self._new: dict[str, list[Record]] = {"categories": [], "annotations": []}
 
     def has_any(self, author: str, sent: Sequence[ReviewObject]) -> bool:
-        """Return whether an annotator has any of the objects, and find rows by what tells them.
-
-        These are ids, or boxes: a conversion may have numbered the annotations of a person anew.
-        """
+        """Return whether an annotator has any of the objects, and find rows by what tells them."""
+        # A conversion may have numbered the annotations of a person anew: boxes tell them then.
         for by_id in (True, False):
             self._keeps_ids = by_id
             at = [(each, self.rows.get((author, each.image), ())) for each in sent]
@@ -353,10 +351,7 @@ class _Original:
         return self._categories[name]
 
     def reshape(self, row: int, old: Record, new: Record) -> bool:
-        """Give an annotation the geometry of `new` where it differs from `old`.
-
-        Return whether that changes the annotation. Numbers that are as they were stay as written.
-        """
+        """Give an annotation the geometry of `new`; return whether that changes it."""
         record, n_edits = self.records[row], len(self.edits)
         box = [
             was if is_same(was, now, ROUNDED) else now

@@ -123,11 +123,7 @@ def audit_files(
 
 
 def write_folds(labels: Data, folds: int, folder: Path, reading: ReadSettings) -> None:
-    """Write lists of images to train on and to predict.
-
-    Images of one folder stay together if there are as many folders as folds, since they are mostly
-    frames of one video or images of one place; otherwise images are dealt out by name.
-    """
+    """Write lists of images to train on and to predict; images of one folder stay together."""
     data = read_for(labels, AgreeSettings(), replace(reading, min_annotators=1, by_files="none"))
     names = [data.image_names[each] for each in np.flatnonzero(data.assigned.any(1)).tolist()]
     if folds > len(names):
@@ -253,10 +249,7 @@ def _tables(
 
 
 def review_of(result: AuditResult) -> tuple[dict[str, Any], list[ReviewItem]]:
-    """Return a COCO document of the places worth a look, at most 1,000, and a queue of them.
-
-    The gain is the score. What is missing is an annotation that the model proposes.
-    """
+    """Return a COCO document of the places worth a look, at most 1,000, and a queue of them."""
     labels, own = result.labels, result.labels.annotations
     table = result.suspects.take(result.worth[:MOST_REVIEWED])
     rows, image, score = table.codes("label"), table.codes("image"), table["score"]
@@ -292,10 +285,7 @@ def review_of(result: AuditResult) -> tuple[dict[str, Any], list[ReviewItem]]:
 def write_audit_page(
     result: AuditResult, target: pages.PageTarget, command: str, progress: Progress | None = None
 ) -> tuple[str, ...]:
-    """Write the page of an audit, which a command has made; return notes on its images.
-
-    Its images are those of the document "worst_images", with boxes of kinds in place of annotators.
-    """
+    """Write the page of an audit, which a command has made; return notes on its images."""
     from bboxqa.pipelines.pictures import write_images_page
 
     data, table, pictures = result.labels, result.suspects.take(result.worth), []

@@ -140,9 +140,8 @@ def compare_files(
 ) -> ComparisonResult | dict[str, Any]:
     """Read two versions and compare them, with checked settings.
 
-    `before` and `after` are files or folders; the other parameters are those of `compare` and
-    `read`. Where `before` is a saved result, `saved` is what `read_saved` returns: then the
-    files that were measured are compared, or if these have changed, the saved figures are.
+    Where `before` is a saved result, `saved` is what `read_saved` returns: then the files that were
+    measured are compared, or if these have changed, the saved figures are.
     """
     inputs = [] if saved is None else saved["manifest"]["inputs"]
     scores = [each["score"] for each in inputs if each.get("score") is not None]
@@ -267,9 +266,8 @@ def _agreement_changes(
 ) -> tuple[tuple[AgreementChange, ...], bool, tuple[int, int]]:
     """Return the change at each threshold, whether images are shared, and how many each has.
 
-    Intervals come from draws of images with replacement (Efron and Tibshirani 1993, ch. 8,
-    doi:10.1201/9780429246593). Images that both versions measure are drawn together, and then
-    agreement is that of these images.
+    Images are drawn with replacement (Efron and Tibshirani 1993, ch. 8,
+    doi:10.1201/9780429246593), those that both versions measure together.
     """
     places = zip(names["image"].places, names["category"].places, strict=True)
     versions, images = [*zip(results, places, strict=True)], []

@@ -189,12 +189,7 @@ def coco_document(
     *,
     plain: bool = False,
 ) -> Record:
-    """Return objects as a COCO document, by default the kept ones; ids are those of the files.
-
-    Unless it is plain, annotations have the keys votes, asked, drawn_by (the annotators), members
-    (their ids, one for each), spread (how far the left, top, right and bottom edges are apart, in
-    pixels) and tie.
-    """
+    """Return objects as a COCO document, by default the kept ones; ids are those of the files."""
     data, found, known = result.data, result.found, known or Known({}, {})
     objects = np.flatnonzero(found.is_kept) if objects is None else objects
     images = _numbered(known.images, data.image_names, "file_name")
@@ -230,11 +225,7 @@ _DROPPED = "dropped.csv"
 
 
 def check_output_of(target: Target, source: Files) -> Path:
-    """Refuse outputs that must not be written, before anything is read.
-
-    Return the table of dropped annotations: dropped.csv beside the output, or a table with the name
-    of the output where dropped.csv is that of another one.
-    """
+    """Refuse outputs that must not be written; return where dropped annotations are listed."""
     refuse_inputs(target.path, source)
     end = target.path.suffix.lower()
     if target.to == "coco" and end not in ("", ".json"):
@@ -260,10 +251,7 @@ def check_output_of(target: Target, source: Files) -> Path:
 def write_consensus(
     result: ConsensusResult, known: Known, target: Target, dropped: Path | None = None
 ) -> list[str]:
-    """Write the kept objects, and the others to a table, by default dropped.csv beside them.
-
-    Return notes on what the format could not hold.
-    """
+    """Write the kept objects, and the others to a table, by default dropped.csv beside them."""
     notes, table, is_coco = list[str](), result.dropped, target.to == "coco"
     document = coco_document(result, known, plain=not is_coco)
     if is_coco:
@@ -282,10 +270,7 @@ def write_consensus(
 
 
 def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -> list[str]:
-    """Write the objects to look at in the order of review; return notes on them.
-
-    Dropped objects are sent as well, as proposals.
-    """
+    """Write the objects to look at in the order of review; return notes on them."""
     data, found = result.data, result.found
     places = found.to_review[:MOST_REVIEWED]
     objects = np.append(np.flatnonzero(found.is_kept), places[~found.is_kept[places]])

@@ -182,10 +182,7 @@ def _on_canvas(
 
 
 def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scene:
-    """Return an image of a data set as a scene without pixels.
-
-    With settings, its annotations are matched and have units, and are shown as they are compared.
-    """
+    """Return an image of a data set as a scene; with settings its annotations have units."""
     place = data.image_names.index(name)
     found = np.flatnonzero(data.annotations.image == place)
     # The unit of each annotation, from 1 on; 0 for crowds.
@@ -241,15 +238,7 @@ def _shape(data: Dataset, row: int, unit: int) -> Shape:
 def chosen_image(
     wanted: str | int, names: Sequence[str], of_id: Mapping[str, Collection[str]]
 ) -> str:
-    """Return the image name that matches a name or an id; names are tried first.
-
-    Raises DatasetError if no image matches, or several images have the id.
-
-    Examples
-    --------
-    >>> chosen_image("0", ["a.png"], {"0": {"a.png"}})
-    'a.png'
-    """
+    """Return the image name that matches a name or an id; names are tried first."""
     if isinstance(wanted, str) and wanted in names:
         return wanted
     found = sorted({*of_id.get(str(wanted), ())} & {*names})

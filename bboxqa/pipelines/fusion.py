@@ -52,12 +52,7 @@ class Votes(NamedTuple):
 
 
 def clipped_edges(data: Dataset) -> tuple[FloatArray, BoolArray]:
-    """Return the edges of boxes inside their images, (N, 4), and which boxes are cut off, (N,).
-
-    Edges are left, top, right, bottom, of rotated boxes those of their bounds. Where the size of an
-    image is unknown, boxes are cut off on the left and above only. A box outside has no width or no
-    height.
-    """
+    """Return the edges of boxes inside their images, (N, 4), and which boxes are cut off, (N,)."""
     of = data.annotations
     edges, size = corners(of.bbox), data.image_size[of.image].astype(np.float64)
     if of.rotated_box is not None:
@@ -119,17 +114,9 @@ def _same_objects(data: Dataset, similarity: str) -> IndexArray:
 
 
 def quorums(asked: IndexArray, quorum: float | None) -> IndexArray:
-    """Return the votes that keep an object, of those asked about its image.
+    """Return the votes that keep an object: one of two, else a third but at least two, or `quorum`.
 
-    By default one of two, else a third but at least two. A given quorum is a number of votes, or a
-    share below 1; where fewer were asked, all of them.
-
-    Examples
-    --------
-    >>> quorums(np.array([1, 2, 3, 5, 7, 10]), None).tolist()
-    [1, 1, 2, 2, 3, 4]
-    >>> quorums(np.array([1, 2, 5]), 0.5).tolist(), quorums(np.array([1, 2, 5]), 2).tolist()
-    ([1, 1, 3], [1, 2, 2])
+    That is a number of votes, or a share below 1; where fewer were asked, all of them.
     """
     least: IndexArray = np.where(asked <= 2, 1, np.maximum(2, -(-asked // 3)))
     if quorum is not None:
@@ -141,10 +128,10 @@ def quorums(asked: IndexArray, quorum: float | None) -> IndexArray:
 def consensus_of(
     votes: Votes, link: float, quorum: float | None, similarity: str = "bbox"
 ) -> tuple[ConsensusObjects, IndexArray]:
-    """Return the objects of votes, by their boxes and medians, and the object of each vote, (V,).
+    """Return the objects of votes, and the object of each vote, (V,).
 
-    Pairs of boxes of two annotators with an IoU of at least `link` are joined, highest first, where
-    no annotator is in both objects (greedy matching, see `bboxqa.matching.linkage.linked`).
+    Pairs of two annotators with an IoU of at least `link` are joined, highest first, where no
+    annotator is in both objects.
     """
     data, of = votes.data, votes.data.annotations
     pairs, _ = candidate_pairs(data, similarity, link)
@@ -217,10 +204,8 @@ def fused_shapes(
 ) -> tuple[tuple[Record, ...], FloatArray, tuple[str, ...]]:
     """Return the keys of COCO for the shapes of kept objects, their boxes, (O, 4), and notes.
 
-    There are no keys if all annotations are boxes. `of` is the object of each annotation, or -1.
-    The outline of an object is the region that at least the quorum of those who drew one covers:
-    the exact polygon, or pixels if one of them is a mask; its bounds are the box. Rotated boxes
-    have the median centre, sides and angle, key points the median of each joint.
+    `of` is the object of each annotation, or -1. An outline is the region that at least the quorum
+    of those who drew one covers: the exact polygon, or pixels if one of them is a mask.
     """
     rows = np.flatnonzero((of >= 0) & np.append(objects.is_kept, False)[of])
     # Outlines that are boxes count beside others, but are no more than boxes alone.
@@ -322,8 +307,7 @@ def _rectangles(of: Annotations, rows: IndexArray) -> FloatArray | None:
 def median_rotated_box(boxes: FloatArray) -> FloatArray:
     """Return the median of K rotated boxes, (5,), however their sides and angles are named.
 
-    A box is the same after half a turn, and after a quarter turn with the sides swapped. All are
-    described by the angle nearest to that of the box whose angles to the others are least.
+    All are described by the angle nearest to that of the box whose angles to the others are least.
     """
     plain = rotated.smallest_angle(boxes)
     off = np.abs((plain[:, None, 4] - plain[None, :, 4] + 45) % 90 - 45).sum(1).round(_DIGITS)

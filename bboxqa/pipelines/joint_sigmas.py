@@ -29,11 +29,7 @@ _Sigmas = tuple[tuple[float, ...], ...]
 
 
 def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = None) -> Dataset:
-    """Return a data set with the sigmas of its joints, if its key points are compared.
-
-    With ``sigmas="estimated"`` they are estimated from the annotators of `of`, by default of the
-    data set itself. Raises ConfigError if a category has no sigmas.
-    """
+    """Return a data set with the sigmas of its joints, if its key points are compared."""
     needs = similarity(settings.similarity).needs
     if needs != "keypoints" or data.annotations.keypoints is None:
         return data
@@ -56,11 +52,7 @@ def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = 
 
 
 def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
-    """Return a data set without annotations that lack labelled key points, if these are compared.
-
-    COCO's evaluation does the same; a note gives their number. Raises DatasetError if no
-    annotation remains.
-    """
+    """Return a data set without annotations that lack key points, if these are compared."""
     needs = similarity(settings.similarity).needs
     if needs != "keypoints" or data.annotations.keypoints is None:
         return data
@@ -90,8 +82,7 @@ def estimated_sigmas(data: Dataset) -> _Sigmas:
     sigma² is the mean of d² / s² of one annotator about the true place: half of the mean between
     two annotators, as both err. The mean is estimated from the median, which is robust to swapped
     joints: with normal scatter the squared distance is exponential, and its median is ln 2 times
-    its mean. Annotators are matched with one sigma for all joints. A joint labelled by fewer than
-    10 pairs gets the median sigma of the others. Raises ConfigError if no pair labelled a joint.
+    its mean.
     """
     uniform = tuple((_FIRST,) * len(joints) for joints in data.joint_names)
     part = compared_images(replace(data, joint_sigmas=uniform)).data

@@ -64,14 +64,7 @@ def pictures(
     sources: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Iterator[Picture]:
-    """Yield the picture of each file name, one at a time.
-
-    Raises DatasetError unless all folders can be read.
-
-    `names` are relative to one of the folders, outside of which nothing is opened; images are
-    looked for as well beside `sources`, files and folders of annotations below one of them. `sizes`
-    are those in the data. `progress` is called as progress("images", done, total) after each.
-    """
+    """Yield the picture of each file name, which is also looked for beside `sources`."""
     check_folders(folders)
     known = sizes or [(0, 0)] * len(names)
     places = _places(names, folders, [*map(Path, sources)])
@@ -93,15 +86,7 @@ def pictures(
 
 
 def other_size(found: tuple[int, int], said: tuple[int, int]) -> str:
-    """Return a note if the size of an image in the data is not that of its file; else "".
-
-    Examples
-    --------
-    >>> print(other_size((500, 400), (1000, 400)))
-    the file has 500 × 400 pixels, the data say 1,000 × 400
-    >>> other_size((500, 400), (0, 0))
-    ''
-    """
+    """Return a note if the size of an image in the data is not that of its file; else ""."""
     if 0 in said or found == said:
         return ""
     in_file, in_data = (f"{width:,} × {height:,}" for width, height in (found, said))
@@ -109,13 +94,7 @@ def other_size(found: tuple[int, int], said: tuple[int, int]) -> str:
 
 
 def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Picture:
-    """Return the pixels of a regular file, or why it cannot be shown.
-
-    Images of more than 8 bits are scaled so that 96 % of their values lie between black and white.
-
-    Images with more than `side` pixels on a side are reduced. EXIF's orientation is applied, unless
-    only the image without it has the `size` of the data.
-    """
+    """Return the pixels of a regular file, or why it cannot be shown."""
     from PIL import UnidentifiedImageError
 
     try:
@@ -184,14 +163,7 @@ def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Pat
 
 
 def thumbnail(picture: Picture) -> bytes:
-    """Return a picture as WebP.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> thumbnail(Picture(np.zeros((2, 3, 3), np.uint8), (3, 2)))[8:12]
-    b'WEBP'
-    """
+    """Return a picture as WebP."""
     from PIL import Image
 
     content = BytesIO()
@@ -211,11 +183,7 @@ def sizes_of(images: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
 def write_saved(
     folder: Path, target: PageTarget, progress: Progress | None = None
 ) -> tuple[str, ...]:
-    """Write the page of a result that ``bboxqa agree --out`` saved to a folder.
-
-    Returns notes, as `write_result` does. Raises DatasetError if the folder holds no such result,
-    or there is no folder of images, and OutputError if the page cannot be written.
-    """
+    """Write the page of a result that ``bboxqa agree --out`` saved to a folder."""
     from jinja2 import UndefinedError
 
     documents = read_saved(folder)
@@ -231,11 +199,7 @@ def write_saved(
 def write_result(
     documents: Mapping[str, Mapping[str, Any]], target: PageTarget, progress: Progress | None = None
 ) -> tuple[str, ...]:
-    """Write the page of the JSON documents of a result, and return notes on its images.
-
-    See `agreement_pages` for the documents. `progress` is called as progress("images", done, total)
-    after each image.
-    """
+    """Write the page of the JSON documents of a result, and return notes on its images."""
     worst = documents.get("worst_images")
     shown = worst_first(worst, every=target.split)[: target.top]
     sizes = sizes_of(shown)
@@ -252,10 +216,7 @@ def write_report(
     choices: Choices = NO_CHOICES,
     command: str = "",
 ) -> tuple[str, ...]:
-    """Write the page of a report of `validate`, and return notes as `write_result` does.
-
-    The page shows the settings of `validate`, the files, and the typed command if any.
-    """
+    """Write the page of a report of `validate`, and return notes as `write_result` does."""
     every, names = findings_by_image(report), [file.name for file in report.files]
     files = [path for path in map(Path, names) if path.is_file()]
     sources = [Source(str(path), path.stat().st_size, digest_of(path)) for path in files]
@@ -277,10 +238,7 @@ def write_images_page(
     styles: Mapping[str, str] | None = None,
     **values: Any,
 ) -> tuple[str, ...]:
-    """Write a page of a template with values and images, and return notes on its images.
-
-    Images are some of `n_images`, in the form of the document "worst_images"; see `shown_images`.
-    """
+    """Write a page of a template with values and images, and return notes on its images."""
 
     def page(pixels: Mapping[str, Pixels]) -> str:
         worst = {"n_images": n_images, "measure": "IoU"}
@@ -297,11 +255,7 @@ def write_with_pixels(
     made: Callable[[Mapping[str, Pixels]], str | Iterator[tuple[str, str]]],
     progress: Progress | None,
 ) -> tuple[str, ...]:
-    """Write a page, or several with their names, that show some pixels, and return notes.
-
-    `sizes` are width and height of images by file name, 0 for unknown; their files are also looked
-    for beside `sources`, the files of annotations.
-    """
+    """Write a page, or several with their names, that show some pixels, and return notes."""
     pixels: dict[str, Pixels] = {}
     with page_folder(target.path) if target.split else nullcontext() as folder:
         if folder is not None:

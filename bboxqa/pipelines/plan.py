@@ -100,12 +100,7 @@ def plan(
 def plan_images(
     data: Dataset, target_width: float, settings: AgreeSettings, progress: Progress | None = None
 ) -> ImagePlan:
-    """Return how many images two annotators must annotate for an interval of a given width.
-
-    The images that `agree` draws are drawn, with those that all left empty. `bootstrap` and `seed`
-    of the settings control the resampling. Raises ConfigError if there are several thresholds, or
-    the target is not above 0.
-    """
+    """Return how many images two annotators must annotate for an interval of a given width."""
     if len(settings.iou_threshold) != 1:
         raise ConfigError("a plan is made for one threshold; give one --iou")
     if not settings.bootstrap:

@@ -54,11 +54,7 @@ class SentList(msgspec.Struct, frozen=True, kw_only=True):
 def check_send_back(
     folder: Path, to: str, inputs: Iterable[AnyPath | None], *, force: bool
 ) -> None:
-    """Refuse a format or a folder that cannot be written, before anything is read.
-
-    Only a folder that was sent before is replaced, if `force` and its files are those that were
-    sent: what came back exists once.
-    """
+    """Refuse a format or a folder that cannot be written: what came back exists once."""
     writer(to)
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder with --send-back")
@@ -84,10 +80,7 @@ def check_send_back(
 
 
 def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to: str) -> list[str]:
-    """Write a file for each annotator with the objects to look at again, and lists of them.
-
-    Return notes on what was sent, and on what the format could not hold.
-    """
+    """Write a file for each annotator with the objects to look at again, and lists of them."""
     document, items = diagnosis.review_document, diagnosis.to_review
     losses = send(document, items, result.settings, result.reading, folder, to)
     number = Counter(each.object.annotator for each in items)
@@ -111,12 +104,7 @@ def send(
     folder: Path,
     to: str,
 ) -> list[str]:
-    """Write a file for each annotator with the objects of a COCO document, and lists of them.
-
-    Images are in the order of their best objects. The settings and the choices are those with which
-    the file is read that takes over the review. Return notes on what is proposed, and on
-    what the format could not hold.
-    """
+    """Write a file for each annotator with the objects of a COCO document, and lists of them."""
     sizes = {
         each["file_name"]: (each["width"], each["height"])
         for each in document["images"]
@@ -248,11 +236,7 @@ _WITH_IDS = ("coco", "coco-archive", "label-studio", "table")
 
 
 def works_in(file: Path, choices: Choices) -> Iterator[tuple[str, str, list[Record]]]:
-    """Yield who drew what in which image of a file: annotator, image and maybe no annotations.
-
-    The annotator is empty if the file names nobody. Annotations have their category and geometry,
-    and their id if the format has ids.
-    """
+    """Yield who drew what in which image of a file: annotator, image and maybe no annotations."""
     try:
         content, _ = gather(file, AgreeSettings(), choices)
     except DatasetError:
@@ -274,14 +258,7 @@ def _said(content: Content, annotation: Record, *, has_ids: bool) -> Record:
 
 
 def image_names(names: Iterable[str]) -> Callable[[str], str]:
-    """Return a function that finds an image by a name that a tool may have cut; else "".
-
-    Examples
-    --------
-    >>> find = image_names(["day/a.jpg", "b/c.jpg", "d/c.jpg"])
-    >>> find("day/a.jpg"), find("upload/A.jpg"), find("a"), find("c.jpg")
-    ('day/a.jpg', 'day/a.jpg', 'day/a.jpg', '')
-    """
+    """Return a function that finds an image by a name that a tool may have cut; else ""."""
     known = {*names}
     ends: dict[str, set[str]] = {}
     for name in known:
@@ -307,13 +284,7 @@ def is_same_shape(one: Record, other: Record) -> bool:
 
 
 def is_same(one: Any, other: Any, within: float = _ROUNDED_OUTLINE) -> bool:
-    """Return whether coordinates are equal but for rounding; masks are if all pixels are.
-
-    Examples
-    --------
-    >>> is_same([[0, 0, 9, 0, 9, 9]], [[0, 0, 9.01, 0, 9, 9]]), is_same(None, []), is_same(1, 2)
-    (True, True, False)
-    """
+    """Return whether coordinates are equal but for rounding; masks are if all pixels are."""
     are_lists = isinstance(one, list | tuple) and isinstance(other, list | tuple)
     if are_lists and len(one) == len(other):
         return all(is_same(*pair, within) for pair in zip(one, other, strict=True))
@@ -351,10 +322,8 @@ def recognised(
 
 
 def keeps_ids(sent: Sequence[Record], found: Sequence[Record]) -> bool:
-    """Return whether the ids of an image can be those that were sent.
-
-    A tool that numbers annotations anew gives the ids of some to others, which lie elsewhere.
-    """
+    """Return whether the ids of an image can be those that were sent."""
+    # A tool that numbers annotations anew gives the ids of some to others, which lie elsewhere.
     iou = _overlaps(sent, found)
     return not any(
         own >= 0 and iou[own, place] < _LEAST_IOU <= iou[:, place].max()
@@ -368,10 +337,7 @@ def _places_by_id(sent: Sequence[Record], found: Sequence[Record]) -> list[int]:
 
 
 def _overlaps(sent: Sequence[Record], found: Sequence[Record]) -> FloatArray:
-    """Return the IoU of each sent box with each found one, (S, F) float64.
-
-    Or that of the extents of their key points, if it is larger: some tools keep no box of these.
-    """
+    """Return the IoU of sent with found boxes, or with extents of key points if larger, (S, F)."""
     every = []
     for of_one in (lambda each: each["bbox"], _extent):
         edges = (np.array([*map(of_one, of)], np.float64).reshape(-1, 4) for of in (sent, found))

@@ -119,10 +119,7 @@ def drawn_scene(
 
 
 def scene_of(data: Dataset) -> Scene:
-    """Return the objects of a data set by one annotator, without crowds, by image and id.
-
-    Outlines are replaced by their boxes. Ids that are not above 0, or not distinct, are replaced.
-    """
+    """Return the objects of a data set by one annotator, without crowds, by image and id."""
     where = ", ".join(source.name for source in data.sources)
     if len(data.annotator_names) > 1:
         names = ", ".join(data.annotator_names[:5])

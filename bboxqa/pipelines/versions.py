@@ -79,14 +79,7 @@ class Aligned(FrozenArrays, frozen=True, eq=False):
 def align(
     before: Sequence[str], after: Sequence[str], renamed: Iterable[tuple[int, int]] = ()
 ) -> Aligned:
-    """Return names of two versions side by side; `renamed` are indices before and after.
-
-    Examples
-    --------
-    >>> aligned = align(["cat", "dog"], ["dog", "feline"], [(0, 1)])
-    >>> aligned.before, aligned.after, aligned.names
-    (array([0, 1], dtype=int32), array([1, 0], dtype=int32), ('feline', 'dog'))
-    """
+    """Return names of two versions side by side; `renamed` are indices before and after."""
     partner = {name: index for index, name in enumerate(after)}
     partner |= {before[old]: new for old, new in renamed}
     listed = [(name, index, partner.get(name, -1)) for index, name in enumerate(before)]
@@ -148,8 +141,7 @@ def match_versions(
     """Find the annotations that both versions have.
 
     The same are, in this order: equal annotations, those with the same id that overlap, and those
-    that the matcher joins at the lowest threshold. Ids are used if the files give them, and nearly
-    all annotations with the same id overlap.
+    that the matcher joins at the lowest threshold.
     """
     needs = registry.similarity(settings.similarity).needs
     if settings.sigmas == ESTIMATED and needs == "keypoints":
@@ -320,11 +312,7 @@ _UNCHANGED, _MOVED, _RENAMED, _BOTH, _CROWD_FLAG, _REMOVED, _ADDED = range(len(C
 def changes_of(
     before: Dataset, after: Dataset, matched: MatchedVersions, names: Names
 ) -> dict[str, Any]:
-    """Return counts and tables of the changes of all annotations, by field of the result.
-
-    Annotations whose edges differ by at most 0.01 px have not moved, unless outlines are compared
-    and differ.
-    """
+    """Return counts and tables of the changes of all annotations, by field of the result."""
     old, new, n = before.annotations, after.annotations, len(matched)
     removed = np.setdiff1d(np.arange(len(old)), matched.before)
     added = np.setdiff1d(np.arange(len(new)), matched.after)

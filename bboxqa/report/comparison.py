@@ -33,10 +33,7 @@ _FIGURES = ("alpha, pooled", "alpha, mean over images", "existence, F1")
 
 
 def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str]:
-    """Yield the changes, and agreement before and after.
-
-    With `quiet`, only warnings, the numbers of annotations and alpha are yielded.
-    """
+    """Yield the changes, and agreement before and after."""
     if not quiet:
         for name, version in (("before", result.before), ("after", result.after)):
             files = first_few(version.sources, _NAMED, lambda source: one_line(source.name))
@@ -124,16 +121,7 @@ def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
 
 
 def summary(result: ComparisonResult) -> dict[str, Any]:
-    """Return a result as `comparison_schema` describes it; None where a number is undefined.
-
-    Examples
-    --------
-    >>> import bboxqa
-    >>> from bboxqa.examples import example_file
-    >>> data = bboxqa.read(example_file("fruits"))
-    >>> summary(bboxqa.compare(data, data))["changes"]["unchanged"]
-    9
-    """
+    """Return a result as `comparison_schema` describes it; None where a number is undefined."""
     settings = msgspec.to_builtins(result.settings)
     (median, most), (typical, least) = result.moved_px, result.moved_similarity
     return {
@@ -201,10 +189,7 @@ def comparison_schema() -> dict[str, Any]:
 def write_comparison(
     result: ComparisonResult, folder: Path, *, raw_csv: bool = False, kept: Iterable[Path] = ()
 ) -> list[Path]:
-    """Write summary.json, manifest.json and the tables as csv; return their paths.
-
-    Raises OutputError if this would replace one of the files `kept`.
-    """
+    """Write summary.json, manifest.json and the tables as csv; return their paths."""
     names = ("changes", "images", "categories", "annotators", "renames")
     tables = {name: getattr(result, name) for name in names}
     for name in ("categories", "images") if result.thresholds else ():

@@ -351,12 +351,7 @@ def draw_shapes(
     part: Rectangle | None = None,
     scale: Scale | None = None,
 ) -> int:
-    """Draw annotations on their image, and return the number of labels without room.
-
-    `size` is width and height of the image in the pixels of the annotations; `pixels` are those of
-    the whole image, perhaps reduced. By default, `part` is the result of `visible`, and `scale`
-    fits the axes and the annotations.
-    """
+    """Draw annotations on their image, and return the number of labels without room."""
     from matplotlib.patches import Rectangle as Patch
 
     left, top, right, bottom = part = visible(*size, shapes) if part is None else part

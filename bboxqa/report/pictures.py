@@ -41,10 +41,7 @@ Record = Mapping[str, Any]
 
 
 class ShownImages(msgspec.Struct, frozen=True):
-    """The images that a page, or several of one result, show, of `n_images` of the result.
-
-    A picture is an image of the document "worst_images", its "record", with what a page draws.
-    """
+    """The images that pages show: records of the document "worst_images", with what is drawn."""
 
     pictures: Sequence[Record]
     annotators: Sequence[tuple[str, int, str]]
