@@ -100,18 +100,7 @@ class RowArrays(FrozenArrays, frozen=True, eq=False):
 
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
-        """Return the rows of all parts, in order, without the columns that a part lacks.
-
-        Examples
-        --------
-        >>> class Lists(RowArrays, frozen=True, eq=False):
-        ...     shared, refers = frozenset({"values"}), {"stop": "values"}
-        ...     values: FloatArray
-        ...     stop: IndexArray
-        >>> one = Lists(np.array([7.0, 8.0]), np.array([1, 2]))
-        >>> Lists.join([one, one]).stop.tolist()
-        [1, 2, 3, 4]
-        """
+        """Return the rows of all parts, in order, without the columns that a part lacks."""
         found: dict[str, Any] = {}
         for name in cls.__struct_fields__:
             columns, known = [getattr(part, name) for part in parts], cls.refers.get(name, "")
@@ -148,20 +137,13 @@ def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
 
 
 def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
-    """Return the distinct values, (K,), sorted.
-
-    Equals ``numpy.unique(values)``, which imports `numpy.ma` where nothing else is to be returned;
-    that takes 10 ms.
-    """
+    """Return ``numpy.unique(values)``, (K,), without importing `numpy.ma`, which takes 10 ms."""
     found: NDArray[_Value] = np.unique(values, return_counts=True)[0]
     return found
 
 
 def median(values: FloatArray) -> float:
-    """Return the median; NaN without values, and if one of them is NaN.
-
-    Equals `numpy.median`, which imports `numpy.ma`; that takes 10 ms.
-    """
+    """Return the median as `numpy.median` does, without importing `numpy.ma`, which takes 10 ms."""
     ordered = np.sort(values)
     if not len(ordered) or np.isnan(ordered[-1]):
         return np.nan
@@ -169,10 +151,7 @@ def median(values: FloatArray) -> float:
 
 
 def distinct_rows(*columns: NDArray[Any]) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return the distinct rows of C columns, (C, K), sorted, the row of each, and their counts.
-
-    The columns are (N,) integers of 0 or more, and the product of their largest fits in 64 bits.
-    """
+    """Return the distinct rows of C columns, (C, K), sorted, the row of each, and their counts."""
     sizes = [1 + int(column.max(initial=0)) for column in columns]
     # Sorting one combined key is many times faster than sorting several.
     key, size = columns[0].astype(np.int64), sizes[0]
@@ -199,10 +178,7 @@ def radix_order(key: IndexArray, size: int) -> IndexArray:
 
 
 def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
-    """Return the index of each wanted number among the known ones, (N,); -1 where unknown.
-
-    The known numbers may be in any order, and there may be none.
-    """
+    """Return the index of each wanted number among the known ones, (N,); -1 where unknown."""
     if len(known) == 0:
         return np.full(len(wanted), -1)
     # Nearly all files have their records in ascending order, and many number them without gaps.
@@ -218,31 +194,14 @@ def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
 
 
 def run_starts(key: NDArray[Any]) -> IndexArray:
-    """Return where each run of equal keys begins, (R,).
-
-    Keys are integers, 0 or more; equal keys are adjacent.
-    """
+    """Return where each run of equal keys begins, (R,)."""
     return np.flatnonzero(np.diff(key, prepend=-1))
 
 
 def pairs_within(group: NDArray[Any]) -> tuple[IndexArray, IndexArray]:
     """Return the indices of all pairs of rows of one group, sorted by the first, then the second.
 
-    Parameters
-    ----------
-    group : (N,) integers, 0 or more
-        Rows of one group are adjacent; N may be 0.
-
-    Returns
-    -------
-    left, right : (P,) int64
-        ``left < right``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairs_within(np.array([4, 4, 4, 7, 9, 9]))
-    (array([0, 0, 1, 4]), array([1, 2, 2, 5]))
+    Rows of one group are adjacent.
     """
     bounds = np.append(run_starts(group), len(group))
     stop = np.repeat(bounds[1:], np.diff(bounds))
@@ -282,13 +241,7 @@ def blocks(n_rows: int) -> Iterator[slice]:
 
 
 def chunks(work: IndexArray, most: int) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of consecutive rows with at most so much work in all, but one at least.
-
-    Examples
-    --------
-    >>> [*chunks(np.array([3, 1, 9, 2]), 4)]
-    [(0, 2), (2, 3), (3, 4)]
-    """
+    """Yield the bounds of consecutive rows with at most so much work in all, but one at least."""
     total = np.concatenate([[0], np.cumsum(work)])
     start = 0
     while start < len(work):
@@ -329,19 +282,7 @@ def overlapping_boxes(
     """Yield the pairs of boxes of two sets that overlap and belong to the same group, in chunks.
 
     The second boxes are grouped by length and sorted along one axis, so that each box is compared
-    only with those that begin near it.
-
-    Parameters
-    ----------
-    group, other_group : (N,) and (M,) int64
-        The group of each box, 0 or more.
-    edges, other_edges : (N, 4) and (M, 4) float64
-        Left, top, right and bottom edges. Boxes with NaN overlap nothing.
-
-    Yields
-    ------
-    place, other : (P,) int64
-        Each pair once, in no particular order.
+    only with those that begin near it. Edges are left, top, right and bottom; NaN overlaps nothing.
     """
     known = np.flatnonzero(~np.isnan(other_edges).any(1) & np.isin(other_group, group))
     length = (other_edges[known, 2:] - other_edges[known, :2]).max(1, initial=0)

@@ -50,10 +50,7 @@ Identity = tuple[int, ...]
 
 
 def identity_of(path: Path) -> Identity:
-    """Return the identity of a file.
-
-    It includes the time of the last status change, which moving a file away and back also updates.
-    """
+    """Return the identity of a file."""
     status = path.stat()
     times = status.st_mtime_ns, status.st_ctime_ns
     return status.st_dev, status.st_ino, status.st_size, *times
@@ -75,10 +72,8 @@ def write_fixed(
 ) -> Path:
     """Write ``NAME.fixed.json`` next to a source ``NAME.json``; return the file that was written.
 
-    If `in_place`, ``NAME.json`` is replaced, of which a copy is kept as ``NAME.json.bak``; a link
-    is followed. Raises OutputError if the file cannot be written, if the copy exists, or
-    ``NAME.fixed.json`` without `force`, or if the source is no longer the one with the identity
-    `fixed`.
+    If `in_place`, ``NAME.json``, or what it links to, is replaced, and a copy kept as
+    ``NAME.json.bak``. The source has to be the one with the identity `fixed` still.
     """
     target = source.resolve()
     written = target.with_name(target.name + ".bak") if in_place else fixed_path(source)
@@ -114,23 +109,11 @@ def write_atomically(
     private: bool = False,
     on_disk: bool = False,
 ) -> None:
-    """Write a file under a temporary name, then rename it.
+    """Write a file under a temporary name, then rename it, so that no half-written file is left.
 
-    Raises OutputError if it cannot be written. Then the existing file stays, and no temporary file
-    is left. A killed process leaves the old file or the new one, whole.
-
-    Parameters
-    ----------
-    path : Path
-        The target, whose folder is made. An existing file is replaced and keeps its permissions; a
-        link is followed. A pipe or a device is written to.
-    data : bytes-like
-    replaces : tuple of int, optional
-        The `identity_of` the file to replace; any other file is not replaced.
-    private : bool
-        Whether only the owner may read the file, also while it is being written.
-    on_disk : bool
-        Whether the content reaches the disk before the file is renamed, in case power is lost.
+    The folder is made; a link is followed; a pipe or a device is written to. `replaces` is the
+    identity of the file that may be replaced; `private` lets the owner alone read it; with
+    `on_disk`, the content is on disk before the file is renamed.
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")
@@ -223,11 +206,7 @@ def _hidden(folder: Path) -> Path:
 
 @contextmanager
 def locked(lock: Path, name: Path, busy: str, seconds: float = 0) -> Iterator[None]:
-    """Keep other processes out of a block; the lock ends with the process that holds it.
-
-    Error messages name `name`, and say `busy` where another process has the file `lock` for so
-    many seconds.
-    """
+    """Keep other processes out of a block, or say that `name` is `busy` after so many seconds."""
     from filelock import FileLock, Timeout
 
     held = FileLock(lock, timeout=seconds)

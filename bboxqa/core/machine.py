@@ -140,10 +140,8 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iter
 def set_up_process() -> None:
     """Set this process up for a command, before numpy is imported.
 
-    Python seldom looks for cycles. OpenBLAS starts no threads, which take time of the processor
-    while they wait for work; a number of threads that the user chose is kept. Up to 32 MB that the
-    process frees are kept for its next array: glibc returns blocks from 128 kB on to the system,
-    which has to clear their pages again, a tenth of the time of a small data set.
+    Python seldom looks for cycles, OpenBLAS starts no threads unless the user chose a number, and
+    up to 32 MB of freed memory are kept, which the system would have to clear again.
     """
     global _is_alone  # noqa: PLW0603 - a fact about the process
     set_threshold(ALLOCATED)

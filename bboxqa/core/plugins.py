@@ -45,11 +45,7 @@ class Plugin(NamedTuple):
         )
 
     def load(self, expected: type[_Part]) -> _Part:
-        """Return the object that the entry point names.
-
-        Raises ConfigError if it cannot be imported or is of another type, or if several packages
-        use the name.
-        """
+        """Return the object that the entry point names."""
         entry = self.entries[0]
         if len(self.entries) > 1:
             packages = " and ".join(_package(each) for each in self.entries)
@@ -73,10 +69,7 @@ class Plugin(NamedTuple):
 
 
 def plugins(group: str) -> Mapping[str, Plugin]:
-    """Return the plugins of a group such as "bboxqa.similarities" by name, sorted.
-
-    Nothing is imported until a plugin is loaded.
-    """
+    """Return the plugins of a group such as "bboxqa.similarities" by name, sorted."""
     own = (each for each in sys.meta_path if each is not PathFinder)
     if not any(hasattr(each, "find_distributions") for each in own):
         for folder in sys.path:

@@ -28,11 +28,8 @@ _SECONDS_TO_WAIT = 60
 def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
     """Return the pseudonym of each name in a file, the key, after adding the missing ones.
 
-    Pseudonyms already in the key stay the same. Data converted with the key may be read with it
-    again: a name that is a pseudonym in the key stays, unless its person is among the names. The
-    key is written atomically, only its owner can read it, and several processes may add names at
-    the same time. Raises ConfigError if the file is not a key, and OutputError if it cannot be
-    written.
+    Data converted with the key may be read with it again: a name that is a pseudonym in the key
+    stays, unless its person is among the names.
     """
     wanted = {*people_among(names)}
 

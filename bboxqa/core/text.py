@@ -50,20 +50,7 @@ def as_written(shown: str) -> str:
 
 
 def names_in_words(names: Sequence[str]) -> tuple[str, ...]:
-    r"""Return names in a form that is unambiguous inside a sentence.
-
-    Long names are shortened and quoted. Blank names, and names with punctuation, are quoted. Line
-    ends are escaped.
-
-    Examples
-    --------
-    >>> print(*names_in_words(["Smith, Ann", "two\nlines"]))
-    'Smith, Ann' 'two\nlines'
-    >>> names_in_words(["ann", "  "])
-    ('ann', "'  '")
-    >>> [name.count("a") for name in names_in_words(["a" * 99, "a" * 999])]
-    [99, 100]
-    """
+    """Return names as they stand in a sentence: long, blank or punctuated ones are quoted."""
     words = [_in_words(name) for name in names]
     shown = Counter(words)
     return tuple(
@@ -101,13 +88,7 @@ def such_as(number: int, example: str) -> str:
 
 
 def in_natural_order(names: Iterable[str]) -> list[str]:
-    """Return names sorted as text, with the numbers in them compared as numbers.
-
-    Examples
-    --------
-    >>> in_natural_order(["person 10", "ann", "person 2", "person 1"])
-    ['ann', 'person 1', 'person 2', 'person 10']
-    """
+    """Return names sorted as text, with the numbers in them compared as numbers."""
     keyed = []
     for name in names:
         pieces = _DIGITS.split(name)

@@ -401,12 +401,7 @@ def count_marks(values: Iterable[tuple[object, ...]]) -> Counter[str]:
     """Return the number of annotations that a machine created first, by the key that says so.
 
     The key is `machine` with true, `source` with a word such as "auto" or "semi-auto", or `model`
-    with the name of a model. `values` are those of `MARK_KEYS` of each annotation.
-
-    Examples
-    --------
-    >>> count_marks([(None, "auto", None), (None, None, "")])
-    Counter({'source': 1})
+    with the name of a model.
     """
     found: Counter[str] = Counter()
     for machine, source, model in values:

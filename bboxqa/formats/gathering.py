@@ -50,10 +50,7 @@ def content_of(
     rows: Rows,
     again: str,
 ) -> tuple[Content, list[str]]:
-    """Return the records of all files, joined as in their data set, and notes.
-
-    Names in the records are replaced by pseudonyms. The last four are of `ReadSettings.on_joined`.
-    """
+    """Return the records of all files, joined as in their data set, and notes."""
     is_named = attribution.names != (UNNAMED,)
     found = _Joined(data, is_named=is_named, is_joint=len(files) > 1)
     names = np.array([*attribution.names, ""], object)
@@ -105,11 +102,7 @@ class _Joined:
         of_all: str,
         records: Record,
     ) -> None:
-        """Add the records of a file, and its annotations in the rows that are used.
-
-        `authors` are those of all annotations, `of_all` is the annotator of the whole file, if each
-        file has one.
-        """
+        """Add the records of a file and its used annotations; `of_all` is who made all."""
         columns, source = file.columns, file.source.name
         images = self._add_images(file, records["images"])
         categories, reordered = self._add_categories(file, records["categories"])

@@ -332,13 +332,7 @@ def delimiter_of(text: str) -> str:
 
 
 def header_of(head: bytes) -> list[str]:
-    r"""Return the column names at the beginning of a text; empty if it is not a table.
-
-    Examples
-    --------
-    >>> header_of(b"image;x\na.jpg;1\n"), header_of(b'{"image": "a.jpg", "x": 1}\n{"')
-    (['image', 'x'], ['image', 'x'])
-    """
+    """Return the column names at the beginning of a text; empty if it is not a table."""
     # The last character may be cut off.
     lines = as_utf8(head).decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip()), "")

@@ -73,14 +73,7 @@ def given_words(choices: Choices) -> str:
 
 
 def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
-    """Return sizes by all ends of paths; None where images differ. Whole paths begin with "/".
-
-    Examples
-    --------
-    >>> sizes = by_ends({"day/a.jpg": (64, 48), "night/a.jpg": (32, 24), "b.rf.1": (1, 2)})
-    >>> sizes["day/a"], sizes["a"], sizes["b.rf.1"]
-    ((64, 48), None, (1, 2))
-    """
+    """Return sizes by all ends of paths; None where images differ. Whole paths begin with "/"."""
     found: dict[str, GivenSize] = {}
     for place, size in zip(map(_place, sizes), sizes.values(), strict=True):
         for end in (f"/{place}", *ends_of(place)):
@@ -234,10 +227,7 @@ class FileImages:
             yield member, self.labelled(place, member), text
 
     def done(self, expected: str, words: Iterable[tuple[str, str, str]]) -> None:
-        """Add the images without a label file, and notes.
-
-        `expected` names the format, such as "JSON of LabelMe"; `words` are those of counts.
-        """
+        """Add the images without a label file, and notes."""
         into = self._into
         if number := into.tally["given"]:
             into.notes.append(f"{count(number, 'image')}: {given_words(self._choices)}")
@@ -294,10 +284,7 @@ class FileImages:
 
 
 def _once(pictures: Sequence[Member]) -> list[Member]:
-    """Return pictures, and one of those that are alike but for the suffix, as a.jpg and a.png.
-
-    All are kept where their sizes differ, as nothing says which of them was annotated.
-    """
+    """Return pictures, and one of those that are alike but for the suffix, as a.jpg and a.png."""
     of, found = dict[str, list[Member]](), list[Member]()
     for each in pictures:
         of.setdefault(without_suffix(each.inner), []).append(each)
@@ -314,9 +301,9 @@ def _kind(head: bytes) -> str | None:
 def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) -> list[Member]:
     """Return the image files of a source, or those around it that several annotators share.
 
-    These are in folders called images or photos, or the like, next to the source or to its split,
-    or directly there. They are its own if one has the name of a label; `labels` are the places of
-    labels. Where all are in folders, those of a folder called like the source count.
+    They are in folders called images or the like next to the source or its split, or directly
+    there, and one has the name of a label. Where all are in folders, those of one called like the
+    source count.
     """
     pictures = [member for member in members if is_picture(member.name)]
     names = {normalize("NFC", each.rpartition("/")[2]) for each in labels}
@@ -334,10 +321,7 @@ def pictures_of(path: Path, members: Sequence[Member], labels: Iterable[str]) ->
 
 
 def folders_around(path: Path) -> list[tuple[SourcePath, str]]:
-    """Return the folders around a source, and those around its split, each with that split.
-
-    They may hold files for all annotators.
-    """
+    """Return the folders around a source, and those around its split, each with that split."""
     source = SourcePath.at(path)
     if path.is_file() or not source.is_folder:
         return []

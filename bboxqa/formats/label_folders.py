@@ -75,11 +75,7 @@ class LabelFolders(msgspec.Struct, frozen=True):
         return any(self._holds_labels(each, strict=strict) for each in known)
 
     def folders_in_parts(self, folder: SourcePath) -> list[SourcePath]:
-        """Return the folders of labels in a data set, each of which may be by one person.
-
-        A folder that holds all labels is entered. Empty if labels are beside the folders, or if
-        the folders are splits of the data set.
-        """
+        """Return the folders of labels in a data set, each of which may be by one person."""
         # Here empty files are labels in all formats: others beside them are known by now.
         known = ("labels", "empty")
         return _parts(folder, lambda e: e.once(self._state, False) in known, self._holds_labels)
@@ -193,13 +189,7 @@ def without_suffix(name: str) -> str:
 
 
 def path_below(name: str) -> str:
-    r"""Return the part of a path that does not depend on the computer.
-
-    Examples
-    --------
-    >>> path_below("C:\\users\\me\\a.jpg"), path_below("/home/me/a.jpg"), path_below("day/a.jpg")
-    ('a.jpg', 'a.jpg', 'day/a.jpg')
-    """
+    """Return the part of a path that does not depend on the computer."""
     if PureWindowsPath(name).drive or name.startswith(("/", "\\")):
         return PureWindowsPath(name).name
     parts = name.replace("\\", "/").split("/")
@@ -250,10 +240,7 @@ def holds_masks(source: SourcePath) -> bool:
 
 
 def people_of_masks(folder: SourcePath, *, by_image: bool) -> list[SourcePath]:
-    """Return the folders in a folder, each of which is by one person; none if all is by one.
-
-    A folder that holds all masks is entered. If `by_image`, an image has a folder of its masks.
-    """
+    """Return the folders in a folder, each of which is by one person; none if all is by one."""
 
     def holds(here: SourcePath) -> bool:
         return not OF_PICTURES.fullmatch(here.name) and holds_masks(here)

@@ -124,8 +124,7 @@ def measured(
 ) -> tuple[FileColumns, tuple[str, ...]]:
     """Return the annotations of a document as agreement needs them, and notes on the others.
 
-    With `boxes_are_outlines`, a box without an outline has that of its four sides. Raises
-    DatasetError with `problems`, and with values of `records` that falsify a result.
+    With `boxes_are_outlines`, a box without an outline has that of its four sides.
     """
     has_more = 2 * int((columns.rotations.n_numbers > 0).sum()) > len(columns)
     turned = _turned_boxes(columns, options.choices.rotated) if has_more else None
@@ -211,10 +210,7 @@ def _wrong(columns: Columns, options: ReadSettings, bbox: FloatArray) -> dict[st
 def _problems(
     name: str, columns: Columns, wrong: Mapping[str, BoolArray], records: str
 ) -> Iterator[str]:
-    """Yield problems with annotations of a file, and with the names of their annotators.
-
-    The rules of `validate` say what each value is, and what was expected.
-    """
+    """Yield problems with annotations of a file, and with the names of their annotators."""
     for key, is_wrong in wrong.items():
         rows = np.flatnonzero(is_wrong & ~wrong[""] if key else is_wrong)
         if len(rows):

@@ -71,10 +71,7 @@ def is_review_queue(file: Path) -> bool:
 
 
 def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
-    """Refuse files of a result, and what `agree --send-back` sent: a part of the annotations.
-
-    With `sent_files`, each file for an annotator is refused as well. Raises DatasetError.
-    """
+    """Refuse files of a result, and what `agree --send-back` sent: a part of the annotations."""
     for path in paths:
         folder = path if path.is_dir() else path.parent
         sent: dict[str, str] | None = None
@@ -107,11 +104,7 @@ _READ_AS_TABLES = {"table", "Parquet", "binary", "YOLO", "DOTA"}
 
 
 def refuse_foreign(path: Path, *, table: bool = False) -> None:
-    """Refuse a file that bboxqa does not read, with advice.
-
-    With `table`, a table of ratings or segments is expected instead of COCO JSON. Raises
-    DatasetError if the file has a known format that is not read.
-    """
+    """Refuse a file that bboxqa does not read, with advice."""
     head, kind = SourcePath.at(path).head, foreign_kind(path)
     if kind is None and table and re.match(heads.IS_COCO, head):
         kind = "COCO"
@@ -157,9 +150,9 @@ def foreign_kind(path: Path) -> str | None:
     head, suffix = SourcePath.at(path).head, path.suffix.lower()
     if suffix == ".txt":
         text = heads.as_utf8(head)
-        for kind in ("DOTA", "YOLO"):
-            if heads.begins(kind, text, strict=True):
-                return kind
+        for labels in ("DOTA", "YOLO"):
+            if heads.begins(labels, text, strict=True):
+                return labels
     is_json, are_lines = suffix == ".json", suffix in (".jsonl", ".ndjson")
     if not is_json and (kind := heads.kind_of(head)) is not None:
         return kind
@@ -193,10 +186,7 @@ def ends_of_file(file: Path) -> tuple[bytes, bytes]:
 
 
 def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield files beside sources that are empty or cut off, with what is wrong.
-
-    They may be those of an annotator; a table only if a source in its folder is one as well.
-    """
+    """Yield files beside sources that are empty or cut off, with what is wrong."""
     with_tables = {each.parent for each in sources if each.name.lower().endswith(TABLES)}
     for file in files:
         may_be_read = not file.name.lower().endswith(TABLES) or file.parent in with_tables
@@ -205,10 +195,7 @@ def damaged(files: Iterable[Path], sources: Sequence[Path]) -> Iterator[tuple[Pa
 
 
 def refuse_damaged(files: Iterable[SourcePath], sources: Sequence[SourcePath]) -> None:
-    """Refuse a folder or an archive in which a file beside its sources is empty or cut off.
-
-    Raises DatasetError; without the file, its annotator would be missing from the result.
-    """
+    """Refuse a folder or an archive in which a file beside its sources is empty or cut off."""
     # Archives are read if there is nothing else.
     are_packed = any(each.is_packed for each in sources)
     ends = (".json", ".xml", *TABLES, *(ARCHIVES if are_packed else ()))
@@ -252,13 +239,7 @@ def damage_of(file: Path) -> str:
 
 
 def damage_in(name: str, content: bytes) -> str:
-    """Return what is wrong with the content of a file, by its suffix; "" if nothing is.
-
-    Examples
-    --------
-    >>> damage_in("a.xml", b"<a></a>"), damage_in("a.xml", b"<a>").partition(":")[0]
-    ('', 'line 1')
-    """
+    """Return what is wrong with the content of a file, by its suffix; "" if nothing is."""
     if absence := heads.absence_of(content):
         return absence
     suffix = PurePosixPath(name).suffix.lower()

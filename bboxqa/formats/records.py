@@ -85,10 +85,7 @@ class Category(msgspec.Struct, gc=False):
 
 
 def most_joints(n_given: int) -> int:
-    """Return how many joints lists may have with those that they omit, if `n_given` are given.
-
-    The names of a category are few characters for a joint of each of its annotations.
-    """
+    """Return how many joints lists may have with those that they omit, if `n_given` are given."""
     return max(_MOST_JOINTS, _JOINTS_EACH * n_given)
 
 
@@ -143,13 +140,7 @@ def annotator_name(value: object) -> str:
 
 
 def extent_of(keypoints: Sequence[float]) -> list[float] | None:
-    """Return the box around the labelled key points as x, y, width, height; None if there are none.
-
-    Examples
-    --------
-    >>> extent_of([5, 1, 2, 0, 0, 0, 3, 9, 1])
-    [3, 1, 2, 8]
-    """
+    """Return the box around the labelled key points; None if there are none."""
     points = zip(keypoints[::3], keypoints[1::3], keypoints[2::3], strict=False)
     labelled = [(x, y) for x, y, visibility in points if visibility > 0]
     if not labelled:

@@ -148,12 +148,7 @@ def names() -> tuple[str, ...]:
 
 
 def format_of(path: Path, choices: Choices = NO_CHOICES) -> Format:
-    """Return the format of a file or folder; COCO if no format recognises it.
-
-    It is the one that is most sure of it, or that the user chose of several. Raises ConfigError if
-    a package that offers a format cannot be imported, or if its format has the name of a built-in
-    one.
-    """
+    """Return the format of a file or folder; COCO if no format recognises it."""
     found = formats_of(path, choices)
     return next((e for e in found if e.name == choices.from_format), (*found, COCO)[0])
 
@@ -225,9 +220,8 @@ def _formats_inside(folder: SourcePath) -> list[Format]:
 def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath]]:
     """Return the sources in a folder or an archive, sorted, and the files that are none.
 
-    Sources are folders of labels, files that a format recognises, and all JSON. Pictures, results
-    of bboxqa and what lies in folders of labels are left out, but for files of other formats there.
-    Raises DatasetError if a folder inside cannot be read.
+    Pictures, results of bboxqa and what lies in folders of labels are left out, but for files of
+    other formats there.
     """
     folders, files, root = list[SourcePath](), list[SourcePath](), realpath(folder)
     waiting: list[tuple[SourcePath, int, tuple[Format, ...]]] = [(folder, _DEPTH, ())]
@@ -288,11 +282,7 @@ def all_formats() -> Iterator[Format]:
 
 
 def suffixes() -> tuple[str, ...]:
-    """Return the distinct suffixes of all formats.
-
-    Raises ConfigError if a package that offers a format cannot be imported, or if its format has
-    the name of a built-in one.
-    """
+    """Return the distinct suffixes of all formats."""
     return tuple(dict.fromkeys(suffix for each in all_formats() for suffix in each.suffixes))
 
 

@@ -111,9 +111,7 @@ _PLAIN: dict[str, Any] = dict.fromkeys(ID_KEYS, int) | {"bbox": tuple[float, flo
 def _record_decoder(settings: ReadSettings) -> "_Decode":
     """Return a function that decodes the text of records to objects of the keys that are read.
 
-    Values of other keys than ids and boxes are kept as they are, of any type; so are these where
-    one id is no integer, or one box is not four numbers. Without need, outlines and key points are
-    not decoded, as they are most of the text.
+    Without need, outlines and key points are not decoded, as they are most of the text.
     """
     has_outlines = settings.outlines or settings.rotated
     kinds: dict[str, Any] = {
@@ -355,10 +353,7 @@ class Scanner:
     def _step(
         self, name: str, place: int, until: int, section: Section, add: _Add | None
     ) -> tuple[int, bool]:
-        """Read values one by one, up to an offset or the end of the list.
-
-        Return where the next one begins and False, or where the list ends and True.
-        """
+        """Read values one by one, up to an offset or the end of the list."""
         text, comma = self._text, None
         records: list[Any] = []
         try:

@@ -25,11 +25,7 @@ _EXPECTED = (
 
 
 def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
-    """Return width and height of images in pixels, by image name.
-
-    Images without a size are left out. Raises DatasetError if no image has a size, if an image has
-    several sizes, or if the file cannot be read.
-    """
+    """Return width and height of images in pixels, by image name."""
     found: dict[str, tuple[int, int]] = {}
     pictures = [each for each in members_of(path) if is_picture(each.name)] if path.is_dir() else []
     if path.suffix.lower() in TABLES:

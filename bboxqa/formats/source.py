@@ -259,11 +259,7 @@ def members_of(path: Path) -> list[Member]:
 
 
 def read_whole(path: Path, expected: str = "a file", advice: str = "") -> bytes:
-    """Return the content of a file, or of a pipe or device, which may have no end.
-
-    Raises DatasetError if it cannot be read, or is a folder in place of what is `expected`, with
-    `advice`; or if a pipe or device has more than 256 MB.
-    """
+    """Return the content of a file, or of a pipe or device of at most 256 MB."""
     try:
         if path.is_dir():
             raise DatasetError([f"{path}: is a folder; expected {expected}"], advice)
@@ -292,10 +288,7 @@ def no_such_file(paths: Sequence[Path]) -> DatasetError:
 
 
 def only_file(path: Path, found: Sequence[Member], what: str) -> Member:
-    """Return the only file of a source with content of a kind, such as "COCO JSON".
-
-    Raises DatasetError if it has none or several. The files that a command lists are single ones.
-    """
+    """Return the only file of a source with content of a kind, such as "COCO JSON"."""
     if len(found) == 1:
         return found[0]
     names = first_few(found, _SHOWN, lambda each: one_line(each.name)) or "none"

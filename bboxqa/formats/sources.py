@@ -45,10 +45,7 @@ _EXPECTED = (
 
 
 def as_paths(source: object) -> list[AnyPath]:
-    """Return one or several paths, or those of named annotators, as a list.
-
-    Raises TypeError for anything else.
-    """
+    """Return one or several paths, or those of named annotators, as a list."""
     if isinstance(source, Mapping):
         return [path for paths in source.values() for path in as_paths(paths)]
     # A data frame is iterable, by the names of its columns.
@@ -230,11 +227,8 @@ def listed(
 ) -> tuple[list[SourcePath], list[str]]:  # fmt: skip
     """Return the sources in a path, sorted, and a note on files that are left out.
 
-    These are a file itself, the files of an archive, or of a folder those that a format recognises
-    and all JSON files, whose names match the glob `pattern`; those in its archives
-    if it has nothing else, or if `archives`. A folder that is one source of its format is listed
-    itself. Raises DatasetError if there is nothing to read, or if a given file has a format that is
-    not read.
+    Those of a folder are what a format recognises, and all JSON, whose names match the glob
+    `pattern`; those in its archives if it has nothing else, or if `archives`.
     """
     path = SourcePath.at(path)
     if not path.is_folder:

@@ -79,14 +79,7 @@ def as_options(said: Choices) -> dict[str, str]:
 
 
 def completed(given: Choices, others: Choices) -> Choices:
-    """Return choices, with those of others where nothing is given.
-
-    Examples
-    --------
-    >>> completed(Choices(voc_base=0), Choices(voc_base=1, box_format="xyxy"))
-    Choices(image_size=None, missing_txt=None, voc_base=0, columns={}, box_format='xyxy', \
-rotated=None, image_size_file=None, from_format=None, mask=None)
-    """
+    """Return choices, with those of others where nothing is given."""
     new = {
         each: getattr(given, each)
         for each in given.__struct_fields__
@@ -115,14 +108,7 @@ class Times(RowArrays, frozen=True, eq=False):
 
 
 def times_of(seconds: FloatArray, annotator: IntArray) -> Times:
-    """Return times with sessions, which end where an annotator makes a long pause.
-
-    Parameters
-    ----------
-    seconds : (N,) float64
-        NaN where unknown.
-    annotator : (N,) int32
-    """
+    """Return times with sessions, which end where an annotator makes a long pause."""
     known = np.flatnonzero(~np.isnan(seconds))
     order = known[np.lexsort((seconds[known], annotator[known]))]
     who, when = annotator[order], seconds[order]

@@ -144,12 +144,7 @@ class ValidateKeywords(TypedDict, total=False):
 
 
 def settings_from(values: Mapping[str, Any]) -> AgreeSettings:
-    """Return checked settings; settings that are not given keep their defaults.
-
-    `iou_threshold` is a number or several numbers. Raises ConfigError if a setting is unknown, has
-    a wrong type, or contradicts another. `bboxqa.pipelines.read` checks the names of similarities
-    and matchers.
-    """
+    """Return checked settings; settings that are not given keep their defaults."""
     values = {key: _plain(value) for key, value in values.items()}
     thresholds = values.get("iou_threshold")
     if isinstance(thresholds, bool):
@@ -186,10 +181,7 @@ def settings_from(values: Mapping[str, Any]) -> AgreeSettings:
 
 
 def validate_settings_from(values: Mapping[str, Any]) -> ValidateSettings:
-    """Return checked settings of `validate`; settings that are not given keep their defaults.
-
-    Errors are the same as in `settings_from`.
-    """
+    """Return checked settings of `validate`; settings that are not given keep their defaults."""
     values = {key: _plain(value) for key, value in values.items()}
     settings = _converted(values, ValidateSettings)
     order = get_args(FailOn)
@@ -295,11 +287,7 @@ class SettingsFile(NamedTuple):
 
 
 def read_settings_file(name: str) -> SettingsFile:
-    """Return the settings in a TOML file.
-
-    `name` is a path, or the name of bundled settings such as "coco-bbox". Raises ConfigError if the
-    file does not exist or is not TOML, or if a setting is wrong.
-    """
+    """Return the settings in a TOML file."""
     path = Path(name)
     if not path.exists() or path.is_dir():
         bundled = bundled_configs()
@@ -345,11 +333,7 @@ def _table(values: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
 
 
 def project_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of `validate` in the nearest pyproject.toml of a folder or its parents.
-
-    They are in the table ``[tool.bboxqa.validate]``; empty where there is none. Raises ConfigError
-    if the file is not TOML, or if a setting is wrong.
-    """
+    """Return the settings of `validate` in the pyproject.toml of a folder or a parent."""
     for above in (folder, *folder.parents):
         path = above / "pyproject.toml"
         if path.is_file():

@@ -209,10 +209,7 @@ AS_COMPARED = ReadSettings(outlines=False, by_files="none")
 
 
 def read_for(source: Data, settings: AgreeSettings, reading: ReadSettings = AS_COMPARED) -> Dataset:
-    """Return the data set of a source after checks for defects that would falsify agreement.
-
-    What the settings say comes before `reading`, whose `check` replaces the checks of the settings.
-    """
+    """Return the data set of a source after checks for defects that would falsify agreement."""
     needs = similarities.similarity(settings.similarity).needs
     if reading.choices.rotated is not None and needs == "keypoints":
         raise ConfigError(
@@ -252,11 +249,7 @@ _OF_READING = {*AgreeSettings.__struct_fields__, "predictions", "score"} - {
 
 
 def agree_settings_from(values: Mapping[str, Any]) -> AgreeSettings:
-    """Return checked settings; settings that are not given keep their defaults.
-
-    Errors are as those of `settings_from`. The similarity and the matcher are looked up in their
-    registries, which include those of other packages.
-    """
+    """Return checked settings; settings that are not given keep their defaults."""
     settings = settings_from(values)
     similarities.check_name(settings.similarity)
     lookup("matcher", MATCHERS, settings.matcher)
@@ -278,10 +271,7 @@ def agree_settings_from(values: Mapping[str, Any]) -> AgreeSettings:
 
 
 def read_agree_settings(name: str) -> dict[str, Any]:
-    """Return the checked settings of `agree` in a TOML file, or in one that comes with bboxqa.
-
-    Parameters and errors are as those of `read_settings_file`.
-    """
+    """Return the checked settings of `agree` in a TOML file, or in one that comes with bboxqa."""
     values = read_settings_file(name).agree
     with naming(name):
         agree_settings_from(values)
@@ -327,8 +317,7 @@ def check_files(
 ) -> None:
     """Refuse files with lists as names of annotators, or with wrong, copied or repeated boxes.
 
-    The boxes that were read show which files are suspect; the rules decide. Raises DatasetError
-    with the findings of all files. `boxes` says whether boxes are compared.
+    The boxes that were read show which files are suspect; the rules decide.
     """
     found: dict[Path, _Causes] = {}
     key = attribution.key
@@ -481,10 +470,7 @@ def _validate_command(paths: Iterable[Path], said: Choices) -> str:
 def with_findings(
     error: DatasetError, choices: Choices, results: Path | None, source: Files
 ) -> DatasetError:
-    """Return the error with the findings of `validate` in place of the reader's words.
-
-    `results` are predictions for the files of `source`.
-    """
+    """Return the error with the findings of `validate` in place of the reader's words."""
     from bboxqa.formats.coco.reader import read_document
     from bboxqa.rules.document import RESULTS, Document, kind_of
 

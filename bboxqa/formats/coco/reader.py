@@ -52,11 +52,7 @@ _Record = TypeVar("_Record", Image, Category)
 
 
 def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
-    """Read a COCO file.
-
-    Raises DatasetError if the file does not exist, is not JSON, or has records that cannot be read;
-    all of these are listed.
-    """
+    """Read a COCO file."""
     document = read_document(_regular(path), options)
     source = _source_of(document, path, options)
     is_model = path == options.predictions
@@ -199,10 +195,7 @@ def packed_json(path: Path) -> Member | None:
 
 
 def read_document(path: Path, settings: ReadSettings = WHOLE) -> RawDocument:
-    """Return the content of COCO JSON, maybe in an archive, even if it is broken.
-
-    Raises DatasetError if the file does not exist or cannot be opened.
-    """
+    """Return the content of COCO JSON, maybe in an archive, even if it is broken."""
     packed = packed_json(path)
     if packed is None:
         text, name = read_whole(path, "a COCO JSON file"), str(path)
@@ -249,13 +242,7 @@ def _segments_file(file: AnnotationFile, columns: Columns, path: Path) -> Annota
 def _results_file(
     document: RawDocument, path: Path, options: ReadSettings, source: Source
 ) -> AnnotationFile:
-    """Return the results of at least the lowest score.
-
-    Images and categories are named by their ids, until those of another file replace them. Results
-    without a box have that of their mask, or, where key points are read, that of these. Raises
-    DatasetError if the list is empty, if a score is not between 0 and 1, or if none reaches the
-    lowest score.
-    """
+    """Return the results of at least the lowest score, with boxes of masks or points."""
     lacks_boxes = np.isin(document.annotations.kind["bbox"], (Kind.MISSING, Kind.NULL)).any()
     if lacks_boxes and not options.outlines:
         document = Scanner(document.text, document.name, replace(options, outlines=True)).read()

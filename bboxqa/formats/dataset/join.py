@@ -46,12 +46,7 @@ _SIDES = f"0 or more, and at most {MAX_COORDINATE:g} px"
 def join(
     files: Sequence[AnnotationFile], attribution: Attribution, reading: ReadSettings
 ) -> Dataset:
-    """Join all files to one data set.
-
-    Raises DatasetError with every reference to an unknown id, duplicate id, negative size,
-    annotation by an annotator who was not asked, and contradiction between files. Annotations of
-    one image by one annotator in two files, or in two records, are a contradiction.
-    """
+    """Join all files to one data set."""
     session_key, time_key = reading.session_key, reading.time_key
     sessions = None if session_key is None else read_sessions(files, attribution, session_key)
     seconds = None if time_key is None else read_times(files, time_key)
@@ -360,11 +355,7 @@ def _headlines(data: Dataset, files: Sequence[AnnotationFile]) -> Iterator[str]:
 def file_notes(
     files: Sequence[AnnotationFile], attribution: Attribution, *, with_losses: bool = True
 ) -> Iterator[str]:
-    """Yield each note on files once, with the files that it applies to.
-
-    Without `with_losses`, there are no notes on what a conversion lists as losses: annotations that
-    are kept apart, and images that someone annotated again.
-    """
+    """Yield each note on files once, with the files that it applies to."""
     names: dict[str, dict[str, None]] = {}
     for file in files:
         losses = [*file.repeat_notes, *([apart_note(file.n_apart)] if file.n_apart else [])]

@@ -39,13 +39,7 @@ def join_name(file_name: str, by: JoinBy) -> str:
 
 
 def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[AnnotationFile]:
-    """Return files whose images are named by the names that join them.
-
-    With "none", names begin with that of the person, so that no image is in two files. Letters with
-    marks have one spelling, that of the first file.
-
-    Raises DatasetError, with the first examples, if two images of a file would get the same name.
-    """
+    """Return files whose images have the names that join them, spelled as in the first."""
     seen_numbers: dict[str, tuple[str, str]] = {}
     for file in files if by != "none" else ():
         for name, data in file.numbered_images.items():
@@ -114,11 +108,7 @@ def join_advice(names: Sequence[set[str]]) -> str:
 def with_category_map(
     files: Sequence[AnnotationFile], category_map: Mapping[str, str]
 ) -> tuple[list[AnnotationFile], dict[str, str]]:
-    """Return files with categories renamed, and a note for each mapped name that is no category.
-
-    Categories without a new name keep theirs, as they are left out later. Raises ConfigError for an
-    entry if neither its old nor its new name is a category.
-    """
+    """Return files with categories renamed, and a note for each mapped name that is no category."""
     known = {clean(category.name) for file in files for category in file.categories}
     unused = {}
     left_out_by(category_map)
@@ -139,10 +129,7 @@ def with_category_map(
 def renamed_categories(
     files: Sequence[AnnotationFile],
 ) -> Iterator[tuple[AnnotationFile, str, str, str]]:
-    """Yield category ids with other names in another file, if neither file has both names.
-
-    Each comes as its file, its name there and in the other file, and the problem.
-    """
+    """Yield category ids with other names in another file, if neither file has both names."""
     tables: list[tuple[str, dict[int | str, str]]] = []
     for file in (each for each in files if not each.numbers_categories):
         table = {category.id: clean(category.name) for category in file.categories}
@@ -184,10 +171,7 @@ def map_options(category_map: Mapping[str, str]) -> str:
 
 
 def left_out_by(category_map: Mapping[str, str]) -> frozenset[str]:
-    """Return the categories that a map leaves out: those without a new name.
-
-    Raises ConfigError if another category is renamed to one of them.
-    """
+    """Return the categories that a map leaves out: those without a new name."""
     names = frozenset(name for name, new in category_map.items() if not new)
     for name, new in category_map.items():
         if new in names:
@@ -212,11 +196,7 @@ class Joints(msgspec.Struct):
 def with_one_order(
     files: Sequence[AnnotationFile],
 ) -> tuple[list[AnnotationFile], dict[str, Joints]]:
-    """Return files with all joints of each category, in the order of the first file; and joints.
-
-    Joints that an annotation omits are not labelled. Raises DatasetError if each of two files has a
-    name that the other does not have, since these may be two names of one joint.
-    """
+    """Return files with all joints of each category, in the order of the first file; and joints."""
     known: dict[str, Joints] = {}
     problems = []
     for file in files:
@@ -299,15 +279,7 @@ def _names_of(category: Category) -> tuple[str, ...]:
 
 
 def skeleton_of(category: Category) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of joint indices that a skeleton connects; empty if it is not as in COCO.
-
-    Examples
-    --------
-    >>> skeleton_of(Category(1, "bird", ["head", "tail", "wing"], [[1, 3], [3, 2]]))
-    ((0, 2), (2, 1))
-    >>> skeleton_of(Category(1, "bird", ["head", "tail"], [[0, 1]]))
-    ()
-    """
+    """Return the pairs of joint indices that a skeleton connects; empty if it is not as in COCO."""
     pairs = category.skeleton if isinstance(category.skeleton, list) else []
     ends = [[whole_number(end) or 0 for end in e] if isinstance(e, list) else [] for e in pairs]
     most = len(_names_of(category)) or np.inf

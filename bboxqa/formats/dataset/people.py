@@ -72,11 +72,7 @@ class Attribution(msgspec.Struct, frozen=True, eq=False):
 def attribute(
     files: Sequence[AnnotationFile], sources: Sources, reading: ReadSettings
 ) -> Attribution:
-    """Return the annotator of each annotation.
-
-    Raises DatasetError if annotators are named in part, or fewer than `min_annotators` are found,
-    and ConfigError if the way is unknown.
-    """
+    """Return the annotator of each annotation."""
     way, is_one_enough = reading.attribution, reading.min_annotators == 1
     if way is not None and way not in WAYS:
         raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")

@@ -39,10 +39,7 @@ _NAMED = 3
 # Reading creates millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
 def read_dataset(source: Files, reading: ReadSettings = EVERYTHING) -> Dataset:
-    """Return the data set of one or several files; see `bboxqa.read`.
-
-    Raises DatasetError with every problem that would falsify a result.
-    """
+    """Return the data set of one or several files; see `bboxqa.read`."""
     sources = sources_of(source, reading)
     key, hide = reading.pseudonyms, None
     if key is not None:
@@ -142,10 +139,7 @@ def _all_of(errors: Sequence[DatasetError]) -> DatasetError:
 def _with_results(
     read: Sequence[AnnotationFile], sources: Sources, reading: ReadSettings
 ) -> tuple[list[AnnotationFile], list[AnnotationFile], list[str]]:
-    """Return files whose lists of results, last, have the images of other files.
-
-    Also return files that only list images and categories of results, and notes.
-    """
+    """Return files whose lists of results, last, have the images of other files."""
     lists = [file for file in read if file.records == "results"]
     files = others = [file for file in read if file.records != "results"]
     tables: list[AnnotationFile] = []

@@ -140,11 +140,7 @@ def _order(of: Annotations) -> IndexArray:
 def read_sessions(
     files: Sequence[AnnotationFile], attribution: Attribution, key: str
 ) -> FileSessions:
-    """Return the session of each annotation.
-
-    Sessions are ordered by name, numerically if all names are whole numbers, or by file. Raises
-    DatasetError if an annotation does not name its session.
-    """
+    """Return the session of each annotation."""
     if any(file.records == "results" for file in files):
         raise ConfigError(NO_SESSIONS)
     if key == FILE and not any(file.columns.authors[FILE].names for file in files):
@@ -192,8 +188,7 @@ def read_sessions(
 def repeated_work(joined: Joined, rows: Rows, *, is_kept: bool) -> str:
     """Refuse annotations of an image by one annotator, of one session, in two files or records.
 
-    This annotator would seem to have drawn everything twice. Returns a note where records of one
-    file are kept, else "".
+    Returns a note where records of one file are kept, else "".
     """
     files, annotator_names = joined.files, [*joined.annotators]
     # Versions of one file contradict each other in many places; this error names the cause.
@@ -338,11 +333,7 @@ def seconds_of(text: str) -> float | None:
 
 
 def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
-    """Return the time of each annotation by file, (N,), in seconds since 1970.
-
-    Times are NaN where the key is absent. Raises DatasetError if no annotation has the key, or if a
-    value is not a time.
-    """
+    """Return the time of each annotation by file, (N,), in seconds since 1970."""
     found, problems = [], []
     for file in files:
         texts = file.columns.authors[key]
@@ -366,11 +357,7 @@ def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
 
 
 def read_tracks(joined: Joined, rows: Rows) -> tuple[Rows, Tracks]:
-    """Return annotations with their tracks, and all tracks.
-
-    An id identifies a track of one annotator in one video of one file. Raises DatasetError if no
-    annotation has a track.
-    """
+    """Return annotations with their tracks, and all tracks."""
     files, field, parts, said = joined.files, image_field(VIDEO_KEY), [], dict[int, str]()
     every = {n for file in files for key in TRACK_KEYS for n in file.columns.authors[key].names}
     # The order of names varies, and bootstrap draws depend on the order of tracks.
