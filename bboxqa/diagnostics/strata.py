@@ -1,6 +1,6 @@
-"""What agreement depends on: size, crowding, region and category."""
+"""What agreement depends on: size, crowding, place and category."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import erfc, log, sqrt
 from typing import NamedTuple
 
@@ -38,41 +38,7 @@ from bboxqa.model.units import MatchedUnits
 
 # Areas of medium objects in COCO's evaluation.
 _COCO = (32**2, 96**2)
-_COCO_NAMES = ("small: below 32² px", "medium: to 96² px", "large: from 96² px")
-_CROWDED = ("no neighbour", "1 neighbour", "2 neighbours", "3 or more neighbours")
-_REGIONS = tuple(
-    f"{row} {column}".replace("middle centre", "centre")
-    for row in ("top", "middle", "bottom")
-    for column in ("left", "centre", "right")
-)
-
-
-def agreement_by_size(matched: MatchedUnits) -> Table:
-    """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px."""
-    group = np.searchsorted(_COCO, covariates(matched)["size"], side="right")
-    return _by_group(matched, "size", _COCO_NAMES, group)
-
-
-def agreement_by_crowding(matched: MatchedUnits) -> Table:
-    """Return agreement by the number of neighbours: boxes of the same annotator that overlap.
-
-    Second boxes of one object do not count. The largest number of any annotator counts.
-    """
-    group = np.minimum(covariates(matched)["crowding"], 3).astype(np.int64)
-    return _by_group(matched, "crowding", _CROWDED, group)
-
-
-def agreement_by_region(matched: MatchedUnits) -> Table:
-    """Return agreement by the ninth of the image, of known size, with the centre of an object."""
-    objects, bbox = drawn_objects(matched), matched.data.annotations.bbox
-    size = matched.data.image_size[objects.image]
-    known = (size > 0).all(1)
-    places = []
-    for side in (1, 0):
-        centre = _means(objects, bbox[:, side] + bbox[:, side + 2] / 2)
-        share = np.divide(centre, size[:, side], out=np.zeros(len(size)), where=known)
-        places.append(np.clip((share * 3).astype(np.int64), 0, 2))
-    return _by_group(matched, "region", _REGIONS, np.where(known, 3 * places[0] + places[1], -1))
+_SIZES = ("small: below 32² px", "medium: to 96² px", "large: from 96² px")
 
 
 def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
@@ -80,40 +46,34 @@ def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
     return ratio(sum_by(objects.of, amount, len(objects.image)), objects.n_drawn.astype(np.float64))
 
 
-def _by_group(matched: MatchedUnits, title: str, names: Sequence[str], group: IndexArray) -> Table:
-    """Return agreement on groups of objects, one row for each that occurs."""
+def agreement_by_size(matched: MatchedUnits) -> Table:
+    """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px."""
     objects, found, sums = drawn_objects(matched), disagreements(matched), drawn_sums(matched)
     pairs = pairs_of_units(matched)
-    group = group[found.home]
-    occurs = distinct(group[group >= 0])
-    n_groups = len(occurs)
-    place = np.where(group < 0, -1, np.searchsorted(occurs, group))
-    own, has = place[found.counted], found.has_counted[found.counted]
-    n = np.bincount(own[own >= 0], minlength=n_groups)
+    size = np.searchsorted(_COCO, covariates(matched)["size"], side="right")[found.home]
+    occurs, place = np.unique(size, return_inverse=True)
+    n_sizes, own, has = len(occurs), place[found.counted], found.has_counted[found.counted]
+    n = np.bincount(own, minlength=n_sizes)
     left, right = unit_members(matched)
     category = matched.data.annotations.category
-    named, same = objects.of[left], category[left] == category[right]
-    placed = objects.of[pairs.left]
-    amounts: dict[str, list[Amounts]] = {}
-    for name, of, above, below in (
-        ("f1", np.arange(len(objects.image)), *sums.of_object[1:]),
-        ("class_share", named, same, np.ones(len(same))),
-        ("mean_similarity", placed, pairs.similarity, np.ones(len(pairs))),
-    ):
-        kept = np.flatnonzero(place[of] >= 0)
-        of_kept = of[kept]
-        amounts[name] = [(place[of_kept], objects.image[of_kept], above[kept], below[kept])]
-    known, n_of = own >= 0, n.astype(np.float64)
+    named, placed = objects.of[left], objects.of[pairs.left]
+    amounts: dict[str, list[Amounts]] = {
+        "f1": [(place, objects.image, *sums.of_object[1:])],
+        "class_share": [
+            (place[named], objects.image[named], category[left] == category[right], 1.0)
+        ],
+        "mean_similarity": [(place[placed], objects.image[placed], pairs.similarity, 1.0)],
+    }
     missed, badly_placed = (
-        ratio(sum_by(own[known], has[known, kind], n_groups), n_of)
+        ratio(sum_by(own, has[:, kind], n_sizes), n.astype(np.float64))
         for kind in (Kind.MISSED, Kind.BADLY_PLACED)
     )
     return Table(
         {
-            title: Categorical(occurs.astype(np.int32), tuple(names)),
+            "size": Categorical(occurs.astype(np.int32), _SIZES),
             "n_objects": n,
-            **RatioSums(matched, n_groups, amounts).columns(),
-            **_alphas(matched, place, n_groups),
+            **RatioSums(matched, n_sizes, amounts).columns(),
+            **_alphas(matched, place, n_sizes),
             "missed_share": missed,
             "badly_placed_share": badly_placed,
         }
@@ -123,14 +83,12 @@ def _by_group(matched: MatchedUnits, title: str, names: Sequence[str], group: In
 def _alphas(matched: MatchedUnits, place: IndexArray, n_groups: int) -> dict[str, Column]:
     """Return the alpha of the units of each group with its interval, NaN without meaning."""
     objects, sums = drawn_objects(matched), drawn_sums(matched)
-    n_categories = len(matched.data.category_names)
-    n_images, kept = len(matched.data.image_names), np.flatnonzero(place[sums.place] >= 0)
-    of, inside = sums.place[kept], np.flatnonzero(place >= 0)
-    (group, _), row, _ = distinct_rows(place[of], sums.value[kept])
-    agreeing = sums.of_object[0, inside]
+    n_categories, n_images = len(matched.data.category_names), len(matched.data.image_names)
+    of = sums.place
+    (group, _), row, _ = distinct_rows(place[of], sums.value)
     tables = (
-        table_of(row, objects.image[of], sums.count[kept], (len(group), n_images)),
-        table_of(place[inside], objects.image[inside], agreeing, (n_groups, n_images)),
+        table_of(row, objects.image[of], sums.count, (len(group), n_images)),
+        table_of(place, objects.image, sums.of_object[0], (n_groups, n_images)),
     )
 
     def evaluate(marginal: FloatArray, agreeing: FloatArray) -> FloatArray:

@@ -470,14 +470,14 @@ class Plots:
     def pair_matrix(
         self, ax: "Axes | None" = None, *, figure: Literal["f1", "alpha"] = "f1"
     ) -> "Axes":
-        """Draw the agreement of each pair of annotators, similar annotators side by side.
+        """Draw the agreement of each pair of annotators.
 
         The number below it counts the units of the pair. With more than 40 annotators, those with
         most units are drawn.
         """
         if figure not in ("f1", "alpha"):
             raise ConfigError(f"figure {unknown_name(figure, ('f1', 'alpha'))}")
-        order = [row["annotator"] for row in self._rows("agreement_matrix")]
+        order = [row["annotator"] for row in self._rows("annotators")]
         return draw_chart(pair_matrix(order, self._threshold["pairs"], figure), ax)
 
     def confusion_matrix(self, annotator: str | None = None, ax: "Axes | None" = None) -> "Axes":

@@ -9,9 +9,8 @@ from support.matched import matched
 
 import bboxqa
 from bboxqa.diagnostics.strata import (
-    agreement_by_crowding,
-    agreement_by_region,
     agreement_by_size,
+    covariates,
     dependence,
     explained_extras,
 )
@@ -40,21 +39,17 @@ def rows_of_sizes(seed=2):
     return rows
 
 
-def records(diagnostic, rows, size=(600, 600), settings=SETTINGS):
-    data = dataset(rows, size=size)
-    return diagnostic(matched_units(compared_images(data), settings)).records()
+def records(rows, settings=SETTINGS):
+    data = dataset(rows, size=(600, 600))
+    return agreement_by_size(matched_units(compared_images(data), settings)).records()
 
 
-@pytest.mark.parametrize("diagnostic", [agreement_by_size, agreement_by_region])
-def test_groups_are_as_if_measured_alone(diagnostic):
+def test_groups_are_as_if_measured_alone():
     rows = rows_of_sizes()
-    found = records(diagnostic, rows)
-    names = {"size": [*SIDES], "region": ["top left", "centre", "bottom right"]}
-    title = next(iter(found[0]))
-    for n, (row, start) in enumerate(zip(found, names[title], strict=True)):
+    for n, (row, start) in enumerate(zip(records(rows), SIDES, strict=True)):
         own = [each for each in rows if each[3][1] == 200 * n]
         alone = agree_with(dataset(own, n_images=20, n_annotators=3), SETTINGS).thresholds[0]
-        assert row[title].startswith(start)
+        assert row["size"].startswith(start)
         assert row["alpha"] == pytest.approx(alone.alpha)
         assert (row["alpha_low"], row["alpha_high"]) == pytest.approx(alone.interval)
         assert row["f1"] == pytest.approx(alone.existence.f1)
@@ -71,31 +66,27 @@ def test_neighbours_are_those_of_one_annotator():
     boxes = [(0, 0, 10, 10), (5, 0, 10, 10), (50, 0, 10, 10)]
     rows = [(0, 0, n % 2, box) for n, box in enumerate(boxes)]
     rows += [(0, 1, 0, boxes[0]), (0, 1, 0, boxes[2])]
-    found = records(agreement_by_crowding, rows)
-    assert [(row["crowding"], row["n_objects"]) for row in found] == [
-        ("no neighbour", 1), ("1 neighbour", 2),
-    ]  # fmt: skip
+    found = covariates(matched_units(compared_images(dataset(rows)), SETTINGS))
+    assert found["crowding"].tolist() == [1, 1, 0]
 
 
-def test_a_badly_placed_box_and_images_of_unknown_size():
-    rows = [(0, 0, 0, (0, 0, 10, 10)), (0, 1, 0, (6, 0, 10, 10))]
-    found = records(agreement_by_crowding, rows)
-    assert (found[0]["n_objects"], found[0]["badly_placed_share"], found[0]["f1"]) == (1, 1, 0)
-    assert records(agreement_by_region, rows, size=(0, 0)) == []
+def test_a_badly_placed_box():
+    (row,) = records([(0, 0, 0, (0, 0, 10, 10)), (0, 1, 0, (6, 0, 10, 10))])
+    assert (row["n_objects"], row["badly_placed_share"], row["f1"]) == (1, 1, 0)
 
 
 def test_no_alpha_where_it_has_no_meaning():
     rows = [(0, who, 0, (50 * n, 0, 9, 9)) for n in range(5) for who in (0, 1) if who or n]
-    assert records(agreement_by_crowding, rows)[0]["alpha"] is None
+    assert records(rows)[0]["alpha"] is None
     ignoring = AgreeSettings(bootstrap=0, missing="ignore")
     rows += [(0, who, who, (0, 100, 9, 9)) for who in (0, 1)]
-    assert records(agreement_by_crowding, rows, settings=ignoring)[0]["alpha"] is not None
+    assert records(rows, settings=ignoring)[0]["alpha"] is not None
 
 
 def test_similarity_is_that_of_all_pairs_of_a_unit():
     """Of three boxes of one unit, the first and the last overlap by 18 / 42 only."""
     rows = [(image, a, 0, (100 + 6 * a, 100, 30, 30)) for image in range(3) for a in range(3)]
-    (row,) = records(agreement_by_size, rows)
+    (row,) = records(rows)
     assert row["mean_similarity"] == pytest.approx((2 * 24 / 36 + 18 / 42) / 3)
     alone = agree_with(dataset(rows, n_images=3, n_annotators=3), SETTINGS).thresholds[0]
     assert alone.place.mean_iou == pytest.approx(row["mean_similarity"])

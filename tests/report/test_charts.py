@@ -286,7 +286,7 @@ def test_axes_show_the_figures_of_the_first_threshold(result):
     found = drawn_texts(result.plot.intervals(Figure().subplots()))
     assert {f"{result.existence.f1:.2f}", "Alpha of 3 annotators\nat least 0.8"} < {*found}
     ax = result.plot.pair_matrix(Figure().subplots(), figure="alpha")
-    order = result.diagnose().tables["agreement_matrix"]["annotator"].tolist()
+    order = result.diagnose().tables["annotators"]["annotator"].tolist()
     assert [text for text in drawn_texts(ax) if text in order] == order * 2
 
 
