@@ -57,7 +57,7 @@ def test_the_notebook_runs_and_shows_what_it_says(ran, tmp_path):
     assert titles == [
         "Objects by kind of disagreement", "F1 of pairs of annotators",
         "Offsets of edges in pixels", "Confusion of categories", "Alpha of categories",
-        "Agreement by threshold", "What images cost in alpha", *["Offsets of edges in pixels"] * 2,
+        "Agreement by threshold", *["Offsets of edges in pixels"] * 2,
     ]  # fmt: skip
     assert names["result"].n_annotators == 3
     assert (tmp_path / "offsets.pdf").stat().st_size > 5000

@@ -72,7 +72,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
         """The charts of the result: ``result.plot.intervals()`` returns matplotlib axes.
 
         The names are intervals, category_intervals, sensitivity, pair_matrix, confusion_matrix,
-        offsets, decomposition and image_costs.
+        offsets and decomposition.
         """
         from bboxqa.report.plots import Plots
 

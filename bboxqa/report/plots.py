@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -55,31 +54,24 @@ _CIVIDIS = (
     "#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371",
     "#c8b866", "#e5cf52", "#fee838",
 )  # fmt: skip
-_DASHED = (3.7, 1.6)
 _LINES = {"alpha": "alpha", "f1": "existence: F1", "class_alpha": "class: alpha"}
 
 
-class _Row(msgspec.Struct, frozen=True):
-    """A figure with its interval, and the lowest accepted value."""
+class _Row(NamedTuple):
+    """A figure with its interval."""
 
     name: str
     figure: Record
     text: str
-    lowest: float | None = None
 
 
-def intervals(
-    figures: Iterable[Figure], *, min_alpha: float | None = None, min_f1: float | None = None
-) -> Chart:
+def intervals(figures: Iterable[Figure]) -> Chart:
     """Draw the figures of a threshold with their 95 % intervals."""
-    lowest = {"Existence": min_f1, "Alpha": min_alpha}
     rows = []
     for each in figures:
         ends = None if isnan(sum(each.interval)) else each.interval
         found = {"value": each.value if each.is_known else None, "interval": ends}
-        name = each.name.strip()
-        gate = lowest.get(name.partition(" ")[0])
-        rows.append(_Row(name, found, figure_text(found), gate))
+        rows.append(_Row(each.name.strip(), found, figure_text(found)))
     return _of_rows("", rows, 30, most=1)
 
 
@@ -128,26 +120,6 @@ def decomposition(rows: Rows) -> Chart:
     )  # fmt: skip
 
 
-def image_costs(images: Rows, n_images: int, figure: str = "alpha") -> Chart:
-    """Draw the costs of the costliest images in alpha, or in F1 where alpha has no meaning."""
-    title = f"What images cost in {figure}"
-    worst = [row for row in images if row["cost"] is not None][:_MOST_ROWS]
-    if not worst:
-        return nothing(title)
-    rows = [
-        _Row(short_name(row["file_name"]), {"value": row["cost"], "interval": None},
-             number(row[figure.lower()]))
-        for row in worst
-    ]  # fmt: skip
-    shown = part_of(len(worst), n_images, "images")
-    legend = (
-        shown and f"{shown}, costliest first",
-        f"dot: rise of {figure} without the image",
-        f"number: {figure} of the image",
-    )
-    return _of_rows(title, rows, 16, legend)
-
-
 def _of_rows(
     title: str,
     rows: Sequence[_Row],
@@ -160,7 +132,7 @@ def _of_rows(
     """Return dots with intervals for each row, the first at the top."""
     every = [
         each for row in rows
-        for each in (row.lowest, row.figure["value"], *(row.figure["interval"] or ()))
+        for each in (row.figure["value"], *(row.figure["interval"] or ()))
         if each is not None
     ]  # fmt: skip
     low, high = min([0.0, *every]), max([most, *every])
@@ -168,21 +140,15 @@ def _of_rows(
     x, y = (low - margin * (low < 0), high + margin), (len(rows) - 0.5, -0.5)
     marks: list[Mark] = [Path([(0, y[0]), (0, y[1])], DIM)] if low < 0 else []
     for place, row in enumerate(rows):
-        if row.lowest is not None:
-            ends = [(row.lowest, place - 0.4), (row.lowest, place + 0.4)]
-            marks.append(Path(ends, DIM, dashes=_DASHED))
         value, interval = row.figure["value"], row.figure["interval"]
         if interval is not None:
             line = [(end, place) for end in interval]
             marks.append(Path(line, SERIES[0], width=8, opacity=0.4))
         if value is not None:
             marks.append(Dot(value, place, SERIES[0]))
-    names = [
-        row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}" for row in rows
-    ]
     return Chart(
-        title, marks, x, y, step * len(rows), legend=legend, rows=names, x_label=x_label,
-        beside=[row.text for row in rows], grid="x",
+        title, marks, x, y, step * len(rows), legend=legend, rows=[row.name for row in rows],
+        x_label=x_label, beside=[row.text for row in rows], grid="x",
     )  # fmt: skip
 
 
@@ -452,11 +418,10 @@ class Plots:
         self._result = result
 
     def intervals(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw alpha, existence, class and place with their 95 % intervals, and the gates."""
-        settings, measure = self._result.settings, self._result.thresholds[0].measure
+        """Draw alpha, existence, class and place with their 95 % intervals."""
+        measure = self._result.thresholds[0].measure
         figures = shown_figures(self._threshold, measure, self._result.n_annotators)
-        gates = {"min_alpha": settings.min_alpha, "min_f1": settings.min_f1}
-        return draw_chart(intervals(figures, **gates), ax)
+        return draw_chart(intervals(figures), ax)
 
     def category_intervals(self, ax: "Axes | None" = None) -> "Axes":
         """Draw alpha of each category, or F1 where none has an alpha; the 30 lowest, in order."""
@@ -507,12 +472,6 @@ class Plots:
     def decomposition(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the share of objects of each kind of disagreement, with its 95 % interval."""
         return draw_chart(decomposition(self._rows("decomposition")), ax)
-
-    def image_costs(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the rise of alpha, or of F1 without alpha, without each of the 30 worst images."""
-        worst = self._result.diagnose().worst_images
-        figure = "F1" if self._threshold["alpha"] is None else "alpha"
-        return draw_chart(image_costs(worst["images"], worst["n_images"], figure), ax)
 
     @cached_property
     def _threshold(self) -> dict[str, Any]:
