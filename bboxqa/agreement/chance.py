@@ -75,31 +75,15 @@ def chance_corrected(
 ) -> Estimator:
     """Return an agreement of any number of annotators, corrected for chance.
 
+    The model of chance is that of Fleiss (1971, doi:10.1037/h0031619; Scott's pi for two
+    annotators, doi:10.1086/266577), Brennan and Prediger (1981, doi:10.1177/001316448104100307),
+    Gwet (2008, doi:10.1348/000711006X126600), or none. `weights`, (K, K), are those of
+    `agreement_weights`.
+
     Units may have different numbers of ratings: each counts once in the observed agreement, if it
     has two or more, and once in the distribution of values, whatever their number (Gwet 2014,
     Handbook of Inter-Rater Reliability, eq. 2.11 and following). The standard error is linearised,
     with the number of units with two ratings taken as given.
-
-    Parameters
-    ----------
-    kind : Expectation
-        The model of chance: Fleiss [1]_ (Scott's pi [2]_ for two annotators), Brennan and Prediger
-        [3]_, Gwet [4]_, or none for percent agreement.
-    weights : (K, K) float64, optional
-        Agreement of unequal values, as `agreement_weights` returns it.
-
-    References
-    ----------
-    .. [1] J. L. Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological
-           Bulletin 76(5), doi:10.1037/h0031619.
-    .. [2] W. A. Scott (1955), Reliability of content analysis: the case of nominal scale coding,
-           Public Opinion Quarterly 19(3), doi:10.1086/266577.
-    .. [3] R. L. Brennan and D. J. Prediger (1981), Coefficient kappa: some uses, misuses, and
-           alternatives, Educational and Psychological Measurement 41(3),
-           doi:10.1177/001316448104100307.
-    .. [4] K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of
-           high agreement, British Journal of Mathematical and Statistical Psychology 61(1),
-           doi:10.1348/000711006X126600.
     """
     weight, size, n_values = counts.weight, counts.size, counts.n_values
     paired, rated = weight * (size >= 2), weight * (size >= 1)
@@ -245,22 +229,10 @@ def _expected_of_annotators(
 
 
 def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Estimator:
-    """Return Conger's kappa [1]_, with the linearised standard error.
+    """Return Conger's kappa (1980, doi:10.1037/0033-2909.88.2.322), with the linearised error.
 
     With missing ratings, the distribution of each annotator is that of the units that they rated
-    (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2).
-
-    Parameters
-    ----------
-    data : ReliabilityData
-        No annotator twice in a unit.
-    weights : (K, K) float64, optional
-        Agreement of unequal values, as `agreement_weights` returns it.
-
-    References
-    ----------
-    .. [1] A. J. Conger (1980), Integration and generalization of kappas for multiple raters,
-           Psychological Bulletin 88(2), doi:10.1037/0033-2909.88.2.322.
+    (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2). No annotator may be twice in a unit.
     """
     counts = unit_counts(data)
     drawn = np.flatnonzero(data.state == Cell.CATEGORY)
@@ -305,33 +277,14 @@ def agreement_weights(
     n_values: int,
     numbers: FloatArray | None = None,
 ) -> FloatArray | None:
-    """Return the agreement of each pair of values, (K, K) from 0 to 1; None for identity.
+    """Return the agreement of each pair of values, (K, K) from 0 to 1; None for "identity".
 
-    Linear weights are 1 − |x_k − x_l| / (x_max − x_min), quadratic ones 1 − the square of that
-    [1]_ [2]_, with x the values as numbers, or their ranks 0 to K − 1 if some value is not a
-    number.
-
-    Parameters
-    ----------
-    weights : {"identity", "linear", "quadratic"} or (K, K) array
-        A matrix holds agreements with 1 on the diagonal, or disagreements with 0 there; these are
-        divided by the largest, which changes no kappa. Rows are the values of the first annotator
-        of a pair, so that the order matters if the matrix is not symmetric. Coefficients that do
-        not distinguish annotators then use the mean of both directions.
-    n_values : int
-    numbers : (K,) float64, optional
-
-    Raises
-    ------
-    ConfigError
-        If the name is unknown, or the matrix has another shape or other numbers.
-
-    References
-    ----------
-    .. [1] J. Cohen (1968), Weighted kappa, Psychological Bulletin 70(4), doi:10.1037/h0026256.
-    .. [2] J. L. Fleiss and J. Cohen (1973), The equivalence of weighted kappa and the intraclass
-           correlation coefficient as measures of reliability, Educational and Psychological
-           Measurement 33(3), doi:10.1177/001316447303300309.
+    "linear" weights are 1 − |x_k − x_l| / (x_max − x_min), "quadratic" ones 1 − the square of that
+    (Cohen 1968, doi:10.1037/h0026256), with x the values as numbers, or their ranks if some value
+    is not a number. A matrix holds agreements with 1 on the diagonal, or disagreements with 0
+    there, which are divided by the largest. Its rows are the values of the first annotator of a
+    pair; coefficients that do not distinguish annotators use the mean of both directions. Raises
+    ConfigError for other names, shapes and numbers.
     """
     if isinstance(weights, str):
         if weights not in WEIGHTS:

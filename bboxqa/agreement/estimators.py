@@ -152,14 +152,7 @@ def table_of(
 ) -> Any:
     """Return a table of amounts, summed by row and column.
 
-    Parameters
-    ----------
-    row, column : (E,) integers
-    amount : (E,) float64
-    shape : tuple of int
-    most_dense : int, optional
-        The most cells of a dense table; larger ones, and those that are nearly empty, are a
-        scipy.sparse.csc_array.
+    Tables of more than `most_dense` cells, and nearly empty ones, are a scipy.sparse.csc_array.
     """
     n_cells = shape[0] * shape[1]
     is_full = n_cells <= max(_SMALL, _FILLED * len(row))

@@ -33,39 +33,13 @@ def drawn_intervals(
     highest: float = np.inf,
     n_images: IndexArray | None = None,
 ) -> FloatArray:
-    """Return the 95 % interval of each figure, (K, 2) float64 [1]_.
+    """Return the 95 % interval of each figure, (K, 2), from draws of images with replacement.
 
-    Images are drawn with replacement, since the objects of one image are alike. All figures share
-    the draws. Images that add nothing to any sum are not drawn.
-
-    Parameters
-    ----------
-    values : (K,) float64
-        The figures of all images.
-    tables : sequence of (D, I) array or sparse array
-        The contribution of each image to the sums of which the figures are functions.
-    evaluate : callable
-        Called with the (D, B) sums of each table; returns (K, B) figures, NaN where undefined.
-    bootstrap : int
-        How many times the images are drawn; 0 for no intervals.
-    seed : int
-        Seed of the draws.
-    highest : float
-        The largest value that the figures can have.
-    n_images : (K,) int64, optional
-        The number of images that contribute to each figure, by default all that add something;
-        intervals are expanded for it.
-
-    Returns
-    -------
-    (K, 2) float64
-        Lower and upper bounds. NaN without draws, with fewer than two images, and if the figure is
-        undefined in the data or in more than 5 % of the draws.
-
-    References
-    ----------
-    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
-           Hall, ch. 8 and 13, doi:10.1201/9780429246593.
+    The objects of one image are alike, and all figures share the draws (Efron and Tibshirani 1993,
+    ch. 8 and 13). `evaluate` gets the (D, B) sums of each table, (D, I), and returns (K, B)
+    figures. Images that add nothing to any sum are not drawn. Intervals are expanded for
+    `n_images`, by default all that add something. NaN without draws, with fewer than two images,
+    and if a figure is undefined in the data or in more than 5 % of the draws.
     """
     adds = sum(np.asarray((table != 0).sum(0)).ravel() for table in tables)
     used = np.flatnonzero(adds)
@@ -88,15 +62,10 @@ def drawn_intervals(
 
 
 def centred_intervals(values: FloatArray, bounds: FloatArray) -> FloatArray:
-    """Return intervals of the same widths about their values, (K,) and (K, 2) → (K, 2) [1]_.
+    """Return intervals of the same widths about their values, (K,) and (K, 2) → (K, 2).
 
-    Those of Student's t, with the standard error that the draws show: for medians, whose draws lie
-    as far on one side as the data do, or on the other.
-
-    References
-    ----------
-    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
-           Hall, ch. 12, doi:10.1201/9780429246593.
+    Those of Student's t, with the standard error that the draws show (Efron and Tibshirani 1993,
+    ch. 12): draws of medians lie as far on one side as the data do, or on the other.
     """
     reach = (bounds[:, 1] - bounds[:, 0]) / 2
     return np.stack([values - reach, values + reach], axis=1)
@@ -108,31 +77,10 @@ def n_nonzero(table: Any) -> IndexArray:
 
 
 def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int) -> FloatArray:
-    """Return the 95 % interval of each ratio Σ numerator / Σ denominator, (K, 2) float64 [1]_.
+    """Return the 95 % interval of each ratio of row sums of two tables, (K, I) each, as (K, 2).
 
-    Images, the columns, are drawn with replacement, since the objects of one image are alike. All
-    ratios share the draws.
-
-    Parameters
-    ----------
-    numerator, denominator : (K, I) array or sparse array
-        The contributions of each image to the two sums of each of the K ratios; denominators are
-        not negative.
-    bootstrap : int
-        How many times the images are drawn; 0 for no intervals.
-    seed : int
-        Seed of the draws.
-
-    Returns
-    -------
-    (K, 2) float64
-        Lower and upper bounds. NaN without draws, if fewer than two images have a denominator, and
-        if more than 5 % of the draws have none.
-
-    References
-    ----------
-    .. [1] Efron, B. and Tibshirani, R. J. (1993). An Introduction to the Bootstrap. Chapman & Hall,
-       ch. 8 and 13. doi:10.1201/9780429246593
+    See `drawn_intervals`. Denominators are not negative; NaN with fewer than two images that have
+    one.
     """
     none = np.full((denominator.shape[0], 2), np.nan)
     n_images = n_nonzero(denominator)
@@ -162,19 +110,9 @@ def pseudo_value_estimator(
     """Return a coefficient whose replicates are means of the jackknife's pseudo-values.
 
     A replicate is the mean over the drawn clusters (Efron and Tibshirani 1993, ch. 11.5: the linear
-    part of the bootstrap), shifted so that all clusters together give the value itself. The shift
-    is kept as the bias. The standard error is that of the jackknife.
-
-    Parameters
-    ----------
-    clusters : (C,) int64
-        The clusters that are drawn.
-    without : (C,) float64
-        The coefficient without each of them.
-    observed, expected, status, n_shared
-        As in `Estimator`.
-    lowest : float
-        The lower end of the scale; the upper end is 1. Replicates are clipped to the scale.
+    part of the bootstrap), shifted so that all clusters together give the value itself, and clipped
+    to the scale from `lowest` to 1. The shift is kept as the bias. `without` are the coefficients
+    without each of the `clusters`, (C,) each.
     """
     n_clusters = len(clusters)
     table = np.zeros((2, n_groups))
@@ -205,17 +143,8 @@ def fisher_interval(
     """Return 95 % intervals from standard errors, (N, 2), within the ends of the scale.
 
     tanh(artanh θ ± t · error / (1 − θ²)): Fisher's transformation, which makes intervals asymmetric
-    near the ends of the scale, with the quantile t of Student's distribution. NaN if the error is
-    NaN or 0, with too few clusters, and at the ends of the scale.
-
-    Parameters
-    ----------
-    value, error : (N,) float64
-        Coefficients between -1 and 1, and their standard errors.
-    freedom : (N,) numbers
-        Degrees of freedom, the number of clusters minus 1; at least `FEWEST` clusters are needed.
-    middle : (N,) float64, optional
-        The centre of the interval, if it is not the value.
+    near the ends of the scale, about the `middle`, by default the value. NaN if the error is NaN or
+    0, with fewer clusters (`freedom` + 1) than `FEWEST`, and at the ends of the scale.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = t_quantile(freedom, (1 + LEVEL) / 2) * error / (1 - value**2)

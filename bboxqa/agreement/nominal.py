@@ -42,15 +42,9 @@ def nominal_alpha(
     """Return alpha, observed and expected disagreement, each (K,) float64.
 
     alpha = 1 − D_o / D_e with D_o = 1 − Σ o_cc / n and D_e = 1 − Σ n_c (n_c − 1) / (n (n − 1)) for
-    nominal data [1]_. All are NaN without pairable values; alpha also where only one value occurs.
-    The arguments are n, the number of pairable values, Σ o_cc, and Σ n_c², each (K,) float64.
-
-    References
-    ----------
-    .. [1] K. Krippendorff (2011), Computing Krippendorff's alpha-reliability, University of
-           Pennsylvania. See also A. F. Hayes and K. Krippendorff (2007), Answering the call for a
-           standard reliability measure for coding data, Communication Methods and Measures 1(1),
-           doi:10.1080/19312450709336664.
+    nominal data (Krippendorff 2011, Computing Krippendorff's alpha-reliability). All are NaN
+    without pairable values; alpha also where only one value occurs. The arguments are n, the number
+    of pairable values, Σ o_cc, and Σ n_c², each (K,) float64.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         observed = (total - agreeing) / total
@@ -129,15 +123,10 @@ def binary_alpha(
 
 
 def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray, IndexArray]:
-    """Return alpha of each value against all others together, and its pairable frequency, (K,).
+    """Return alpha of each value against the rest, how often it is pairable, and in which groups.
 
-    Alpha is NaN if the value, or every other value, does not occur ([1]_, ch. 12: the distinction
-    of one value from the rest). Also return in how many groups, such as images, each is pairable.
-
-    References
-    ----------
-    .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
-           edition, SAGE, doi:10.4135/9781071878781.
+    Alpha is NaN if the value, or every other value, does not occur (Krippendorff 2022, ch. 12: the
+    distinction of one value from the rest). The last is the number of groups with the value.
     """
     marginal, diagonal = value_sums(data)
     n_groups = np.bincount(data.value[data.marginal > 0], minlength=data.n_values)
@@ -145,17 +134,7 @@ def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray, Inde
 
 
 def alpha_per_pair(counts: PairCounts) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:
-    """Return alpha of each pair of annotators who were asked about the same unit.
-
-    Returns
-    -------
-    first, second : (P,) int32
-        The annotators, ``first < second``, sorted.
-    alpha : (P,) float64
-        NaN where undefined.
-    n_units : (P,) int64
-        Units that were compared.
-    """
+    """Return pairs of annotators of one unit, sorted, their alpha, and common units, (P,) each."""
     keys, n_units = counts.unit_pair, counts.n_units
     total = (2 * n_units).astype(np.float64)
     place = np.searchsorted(keys, counts.agreeing_pair)
@@ -219,16 +198,9 @@ def image_estimators(
 ) -> dict[tuple[int, str], Resampled]:
     """Return "pooled" alpha, "mean" over images and "categories" per threshold, for resampling.
 
-    Parameters
-    ----------
-    thresholds : sequence of Coincidences
-        One per threshold, over the same I images.
-    image_alphas : sequence of (I,) float64
-        Alpha of each image at each threshold; NaN leaves the image out of the mean.
-    images : (C,) int64
-        The images that are drawn, sorted; all others have no coincidences.
-    values : (V,) int32
-        The values that occur, sorted. The replicates of "categories" are (V, B).
+    `images`, (C,) sorted, are drawn; all others have no coincidences. Of their alphas at each
+    threshold, (I,), NaN leaves an image out of the mean. The replicates of "categories" are (V, B),
+    those of the `values` that occur, sorted.
     """
     found: dict[tuple[int, str], Resampled] = {}
     tables, everyone = (

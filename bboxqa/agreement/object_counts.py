@@ -103,19 +103,12 @@ def count_objects(
     An image of k annotators who were asked, with N annotations, has (k − 1) N / 2 possible pairs.
     The ratio of the pairs that are matched if each two annotators are alone, and of possible ones,
     is the F1 of two annotators, 2 · matched / (drawn by one + drawn by the other), pooled over
-    pairs of annotators: it does not depend on how many others annotate the images. As the number
-    of places without an object is unbounded, chance-corrected kappa tends to F1 [1]_.
+    pairs of annotators: it does not depend on how many others annotate the images. As the number of
+    places without an object is unbounded, kappa tends to F1 (Hripcsak and Rothschild 2005,
+    doi:10.1197/jamia.M1733).
 
-    `pairs` are all pairs of annotations of one unit, and `alone` (2, M) those of two annotators who
-    are matched without the others, as `match_pairwise` of `bboxqa.matching.matchers` does;
-    `assigned` (I, A) says who was asked about which image. Similarities below `least` match by a
-    third annotation.
-
-    References
-    ----------
-    .. [1] G. Hripcsak and A. S. Rothschild (2005), Agreement, the F-measure, and reliability in
-           information retrieval, Journal of the American Medical Informatics Association 12(3),
-           doi:10.1197/jamia.M1733.
+    `pairs` are all pairs of annotations of one unit, `alone` (2, M) those of `match_pairwise`, and
+    `assigned` (I, A) says who was asked. Similarities below `least` match by a third annotation.
     """
     image, category = annotations.image, annotations.category
     others = assigned.sum(1)[image] - 1.0

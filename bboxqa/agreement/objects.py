@@ -89,16 +89,8 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
     """Return whether alpha can show agreement: always, unless a missing annotation is a value.
 
     Places where all annotators see nothing are not recorded, so that "missing" never agrees with
-    itself. If all annotations are of one category, chance explains agreement on them, and alpha is
-    near 0 even for annotators who find 95 % of the objects. The more annotations are of one
-    category, the lower is alpha for the same work.
-
-    Parameters
-    ----------
-    drawn : (K,) float64
-        The number of annotations of each category.
-    missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own.
+    itself. If all annotations, `drawn` by category (K,), are of one category, chance explains
+    agreement on them, and alpha is near 0 even for annotators who find 95 % of the objects.
     """
     return missing == "ignore" or np.count_nonzero(drawn) != 1
 
@@ -322,29 +314,14 @@ def chance_slots(
     n_passes: int,
     generator: np.random.Generator,
 ) -> IndexArray:
-    """Return a random image of the same kind for each image that an annotator was asked about.
+    """Return places, annotators, and the random images that they bring to them, (3, S), sorted.
 
-    In each pass, the images of an annotator and a kind form a circle in a random order, which is
-    the same for all annotators, and are rotated by a different number of places for each annotator.
-    So annotators of the same images never bring the same image to a place, unless there are more
-    annotators than images. Of annotators who bring the same image, one is kept.
-
-    Parameters
-    ----------
-    image, annotator, kind : (C,) int64
-        The images that each annotator was asked about, and the kind of the image. Only images of
-        the same kind are exchanged.
-    ranks : tuple of (I,) and (A,) int64
-        The order of images and annotators in which random numbers are assigned.
-    n_passes : int
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    (3, S) int64
-        The place, the annotator, and the image that the annotator brings to it, sorted. A place is
-        the index of the pass times the number of images, plus the image; it has at least two
-        annotators, who bring different images.
+    In each pass, the images of an annotator and a kind, (C,) each, form a circle in a random order,
+    which is the same for all annotators, and are rotated by a different number of places for each
+    annotator. So annotators of the same images never bring the same image to a place, unless there
+    are more annotators than images; then one of them is kept. Random numbers are assigned in the
+    order of `ranks`, of images and annotators. A place is the pass times the number of images, plus
+    the image; it has two annotators or more.
     """
     of_images, of_annotators = ranks
     n_images, n_annotators = len(of_images), len(of_annotators)

@@ -25,24 +25,10 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     """Return for each value the share of time on which annotators agree on it.
 
     For a value c it is the time on which both annotators of a pair say c, divided by the time on
-    which at least one does, both summed over the pairs: Jaccard's coefficient of community [1]_,
-    without correction for chance. All clusters with comparable time are drawn, also those without
-    the value, as its frequency is random as well.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        Units without a weight count once. No annotator twice in a unit.
-
-    Returns
-    -------
-    list of Estimator
-        One per value. The two sums are the time of both and of either, in sample points.
-
-    References
-    ----------
-    .. [1] P. Jaccard (1912), The distribution of the flora in the alpine zone, New Phytologist
-           11(2), doi:10.1111/j.1469-8137.1912.tb05611.x.
+    which at least one does, both summed over the pairs: Jaccard's coefficient of community (1912,
+    doi:10.1111/j.1469-8137.1912.tb05611.x), without correction for chance. All clusters with
+    comparable time are drawn, also those without the value, as its frequency is random as well. No
+    annotator may be twice in a unit; units without a weight count once.
     """
     data = ratings.data
     weight = np.ones(len(data.group), np.int64) if data.weight is None else data.weight
@@ -95,21 +81,12 @@ def overlapping(
 def without_overlaps(
     annotator: IntArray, start: IndexArray, end: IndexArray, rule: Overlaps
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return pieces of segments such that every annotator has one label at a time.
+    """Return pieces of segments, sorted, such that every annotator has one label at a time.
 
-    Parameters
-    ----------
-    annotator, start, end : (N,)
-        As in `overlapping`.
-    rule : {"first", "last", "longest"}
-        The segment that wins where several overlap: the one that started first or last (if they
-        started together, the one that comes first or last), or the longest (if equally long, the
-        first).
-
-    Returns
-    -------
-    segment, start, end : (M,) int64
-        Pieces, sorted by annotator, then start; `segment` is the index of the whole segment.
+    Where several overlap, the one wins that started first or last (if they started together, the
+    one that comes first or last), or the longest (if equally long, the first), by the `rule`.
+    Arguments are as in `overlapping`; returned are the index of the whole segment, start and end,
+    (M,) each.
     """
     _, later = overlapping(annotator, start, end)
     mixed = np.unique(annotator[later])
@@ -171,33 +148,17 @@ def sweep(
     """Return the label of each annotator on each stretch of time between two boundaries.
 
     The continuum is divided into units of equal length, with gaps as a category: the simplest of
-    the unitizing designs of Krippendorff [1]_ (ch. 12). Neighbouring points are not independent, so
-    that intervals have to resample recordings. Time and memory grow with the number of boundaries,
-    not with the duration.
+    the unitizing designs of Krippendorff (2022, Content analysis, ch. 12). Neighbouring points are
+    not independent, so that intervals have to resample recordings. Time and memory grow with the
+    number of boundaries, not with the duration.
 
-    Parameters
-    ----------
-    tier : str, optional
-        None for all tiers; a label that occurs in several tiers is one value, like the background.
-    resolution_ms : int
-        A sample point stands in the middle of every R milliseconds of each recording, at ⌊R/2⌋,
-        ⌊R/2⌋ + R, …
-    support : {"all", "marked"}
-        Whether to keep the stretches on which nobody marked anything.
-    overlaps : {"refuse", "first", "last", "longest"}
-        The segment that wins where an annotator has several at a time; see `without_overlaps`.
+    `tier` is one tier, or all; a label of several tiers is one value. A sample point stands in the
+    middle of every `resolution_ms` of each recording. With `support` "marked", stretches on which
+    nobody marked anything are left out. `overlaps` says which segment wins, see `without_overlaps`.
 
-    Returns
-    -------
-    Ratings
-        A unit is a stretch with a sample point, its group the recording, its weight the number of
-        points. The values are the labels that occur, and last `BACKGROUND`, where an annotator who
-        was asked about a recording marked nothing. Annotators who were not asked have no cell.
-
-    References
-    ----------
-    .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
-           edition, SAGE, doi:10.4135/9781071878781.
+    A unit is a stretch with a sample point, its group the recording, its weight the number of
+    points. The values are the labels that occur, and last `BACKGROUND`, where an annotator who was
+    asked about a recording marked nothing. Annotators who were not asked have no cell.
     """
     if BACKGROUND in segments.label_names:
         raise DatasetError(

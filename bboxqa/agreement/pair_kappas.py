@@ -291,13 +291,9 @@ def mean_of_pairs(
     """Return the mean of the kappas of pairs; with two annotators, their kappa itself.
 
     The standard error of a mean over several pairs is that of the jackknife. With `by_shared`,
-    pairs are weighted by the number of answers compared, otherwise equally [1]_. `lowest` is the
-    lower end of the scale of kappa, `nothing` the status where the kappa of a pair is undefined.
-
-    References
-    ----------
-    .. [1] R. J. Light (1971), Measures of response agreement for qualitative data: some
-           generalizations and alternatives, Psychological Bulletin 76(5), doi:10.1037/h0031643.
+    pairs are weighted by the number of answers compared, otherwise equally (Light 1971,
+    doi:10.1037/h0031643). `lowest` is the lower end of the scale of kappa, `nothing` the status
+    where the kappa of a pair is undefined.
     """
     table = found.table
     if len(table) == 0:
@@ -325,25 +321,12 @@ _MOST_CELLS = 1 << 22
 def cohen_pairs(
     data: ReliabilityData, n_annotators: int, weights: FloatArray | None = None
 ) -> PairKappas:
-    """Return Cohen's kappa of each pair of annotators [1]_, weighted if weights are given [2]_.
+    """Return Cohen's kappa of each pair of annotators, weighted if (K, K) weights are given.
 
-    kappa is 1 if everything agrees (`kappa_of`). Standard errors are those of Fleiss, Cohen and
-    Everitt [3]_, with the influences of units summed by cluster.
-
-    Parameters
-    ----------
-    data : ReliabilityData
-        If an annotator answered a unit several times, each answer pairs with each of the other's.
-    weights : (K, K) float64, optional
-        Agreement of unequal values, as `agreement_weights` returns it.
-
-    References
-    ----------
-    .. [1] J. Cohen (1960), A coefficient of agreement for nominal scales, Educational and
-           Psychological Measurement 20(1), doi:10.1177/001316446002000104.
-    .. [2] J. Cohen (1968), Weighted kappa, Psychological Bulletin 70(4), doi:10.1037/h0026256.
-    .. [3] J. L. Fleiss, J. Cohen and B. S. Everitt (1969), Large sample standard errors of kappa
-           and weighted kappa, Psychological Bulletin 72(5), doi:10.1037/h0028106.
+    kappa (Cohen 1960, doi:10.1177/001316446002000104; weighted, 1968, doi:10.1037/h0026256) is 1 if
+    everything agrees (`kappa_of`). Standard errors are those of Fleiss, Cohen and Everitt (1969,
+    doi:10.1037/h0028106), with the influences of units summed by cluster. If an annotator answered
+    a unit several times, each answer pairs with each of the other's.
     """
     return pair_kappas(
         data, n_annotators,
@@ -484,21 +467,11 @@ def choice_pairs(
 ) -> PairKappas:
     """Return the kappa of each pair of annotators, with the chance agreement of picking objects.
 
-    Two annotators agree by chance if both pick none, or both pick the same object:
-    P(none)₁ P(none)₂ + n (1 − P(none)₁)(1 − P(none)₂) / Σ options, with n the number of shared
-    answers, and the sum over their options (the convention of the spatial-preposition study of
-    Richard-Bollans et al., 2019). kappa is 1 if everything agrees. Standard errors come from the
-    jackknife.
-
-    Parameters
-    ----------
-    data : ReliabilityData
-        If an annotator answered a unit several times, each answer is paired with each of the
-        other's.
-    is_none : (K,) bool
-        The values that mean that no object was picked.
-    n_options : (U,) int64
-        The number of objects to choose from in each unit.
+    Two annotators agree by chance if both pick none, or both pick the same object: P(none)₁
+    P(none)₂ + n (1 − P(none)₁)(1 − P(none)₂) / Σ options, with n the number of shared answers, and
+    the sum over their options (the convention of the spatial-preposition study of Richard-Bollans
+    et al., 2019). Of the K values, `is_none` mean that no object was picked; `n_options`, (U,), are
+    the objects to choose from. Standard errors come from the jackknife.
     """
 
     def terms(answers: AnswerPairs) -> FloatArray:

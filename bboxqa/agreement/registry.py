@@ -178,13 +178,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 def coefficient(name: str) -> Coefficient:
-    """Return the coefficient of a name.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such coefficient.
-    """
+    """Return the coefficient of a name; raises ConfigError if there is none."""
     return lookup("coefficient", COEFFICIENTS, name)
 
 
@@ -202,13 +196,7 @@ def default_coefficients(inputs: CoefficientInputs) -> tuple[str, ...]:
 
 
 def named_coefficients(names: Sequence[str], what: str = "coefficient") -> tuple[str, ...]:
-    """Return the names of coefficients in the order of the registry, ``"all"`` spelled out.
-
-    Raises
-    ------
-    ConfigError
-        If a name is not known.
-    """
+    """Return names of coefficients in the order of the registry, ``"all"`` spelled out."""
     known = (*COEFFICIENTS, "all")
     for name in names:
         if name not in known:

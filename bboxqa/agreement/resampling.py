@@ -49,31 +49,14 @@ def covering_intervals(
     highest: float = 1.0,
     intervals: FloatArray | None = None,
 ) -> FloatArray:
-    """Return intervals that contain their values, (K, 2).
+    """Return intervals that contain their values, (K, 2), from replicates, (K, B).
 
-    They are expanded percentile intervals [1]_, which span the share `expanded_level` of the
-    replicates. Draws repeat some clusters and lack others, so that all replicates can lie on one
-    side of the value. An interval that does not contain its value is shifted by the bias of the
-    replicates, their mean minus the value (Efron and Tibshirani 1993, ch. 10); others are not
-    changed.
-
-    Parameters
-    ----------
-    values : (K,) float64
-        The coefficients of all clusters.
-    replicates : (K, B) float64
-        NaN where undefined. There is no interval if more than 5 % of them are.
-    n_clusters : (K,) int64
-        The number of clusters that contribute to each coefficient.
-    highest : float
-        The largest value that the coefficients can have.
-    intervals : (K, 2) float64, optional
-        Other intervals than percentiles; NaN where there is none.
-
-    References
-    ----------
-    .. [1] T. C. Hesterberg (2015), What teachers should know about the bootstrap, The American
-           Statistician 69(4), doi:10.1080/00031305.2015.1089789.
+    They are expanded percentile intervals (Hesterberg 2015, doi:10.1080/00031305.2015.1089789),
+    which span the share `expanded_level` of the replicates, or the given `intervals`. Draws repeat
+    some clusters and lack others, so that all replicates can lie on one side of the value. An
+    interval that does not contain its value is shifted by the bias of the replicates, their mean
+    minus the value (Efron and Tibshirani 1993, ch. 10); others are not changed. NaN if more than 5
+    % of the replicates are.
     """
     if intervals is None:
         level = expanded_level(n_clusters)
@@ -235,16 +218,11 @@ def jackknife_error(without: FloatArray) -> float:
 def bca_interval(
     value: float, replicates: FloatArray, without: FloatArray, level: float = LEVEL
 ) -> FloatArray:
-    """Return the bias-corrected and accelerated interval, (2,) [1]_.
+    """Return the bias-corrected and accelerated interval, (2,) (Efron 1987).
 
     It is computed from (B,) replicates and the (G,) values of `jackknife`. NaN if more than 5 % of
     the replicates are NaN, if all lie on one side of the value, if a value of the jackknife is NaN,
     or if `level` is 1, to which it is expanded for two clusters.
-
-    References
-    ----------
-    .. [1] B. Efron (1987), Better bootstrap confidence intervals, Journal of the American
-           Statistical Association 82(397), doi:10.1080/01621459.1987.10478410.
     """
     nothing = np.full(2, np.nan)
     defined = replicates[~np.isnan(replicates)]

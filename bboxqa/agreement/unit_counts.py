@@ -80,14 +80,8 @@ def from_units(
 ) -> ReliabilityData:
     """Return the value of every unit by every assigned annotator, sorted by image.
 
-    Parameters
-    ----------
-    units : UnitTable
-        The unit of each annotation.
-    assigned : (I, A) bool
-        Who was asked to annotate which image.
-    empty_images : (K,) int32, optional
-        Images that get one more unit, which is missing for every assigned annotator.
+    `assigned`, (I, A), says who was asked to annotate which image. Each of the `empty_images` gets
+    one more unit, which is missing for every assigned annotator.
     """
     image = units.image
     if empty_images is not None:

@@ -39,26 +39,13 @@ _STEPS = 30
 class Clusters(FrozenArrays, frozen=True, eq=False):
     """Groups of A annotators.
 
-    Attributes
-    ----------
-    labels : (A,) int32
-        The group of each annotator, numbered in the order of their first members.
-    inertia : float
-        The sum of squared distances of annotators to the mean of their group.
-    silhouette : float
-        The separation of the groups: the mean over annotators of (b − a) / max(a, b), with a the
-        mean distance to the annotator's own group and b that to the nearest other group [1]_; 0 for
-        an annotator alone in a group. NaN for one group, or if all are alone.
-    status : str
-        "ok", or why the groups are not reliable.
-    merges : (A − 1, 4) float64, optional
-        The tree of a hierarchical grouping, as `scipy.cluster.hierarchy.linkage` returns it.
-
-    References
-    ----------
-    .. [1] P. J. Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation
-           of cluster analysis, Journal of Computational and Applied Mathematics 20,
-           doi:10.1016/0377-0427(87)90125-7.
+    `labels`, (A,), are numbered in the order of their first members, and `inertia` is the sum of
+    squared distances of annotators to the mean of their group. `silhouette` is the separation of
+    the groups: the mean over annotators of (b − a) / max(a, b), with a the mean distance to the
+    annotator's own group and b that to the nearest other group (Rousseeuw 1987,
+    doi:10.1016/0377-0427(87)90125-7); 0 for an annotator alone in a group, NaN for one group, or if
+    all are alone. `status` is "ok", or why the groups are not reliable. `merges`, (A − 1, 4), is
+    the tree of a hierarchical grouping, as `scipy.cluster.hierarchy.linkage` returns it.
     """
 
     labels: IntArray
@@ -351,14 +338,9 @@ def alpha_without_values(
     """Return alpha without the row and the column of each value in the coincidence matrix, (K,).
 
     Confusions with the value no longer count, while the coincidences of the others stay
-    ([1]_, ch. 12: leaving out a category). NaN where alpha is then undefined. Level, numbers and
-    errors are as for `alpha`. It takes a step per pair of values that coincide for nominal data, K
-    for others, and K³ steps for ratio data and user-defined distances.
-
-    References
-    ----------
-    .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
-           edition, SAGE, doi:10.4135/9781071878781.
+    (Krippendorff 2022, Content analysis, ch. 12: leaving out a category). NaN where alpha is then
+    undefined. Level, numbers and errors are as for `alpha`. It takes a step per pair of values that
+    coincide for nominal data, K for others, and K³ steps for ratio data and user-defined distances.
     """
     marginal, keys, amount = _coinciding(counts)
     first, second = np.divmod(keys, max(counts.n_values, 1))

@@ -386,17 +386,11 @@ def decomposition(matched: MatchedUnits) -> Table:
     """Return the number of objects with each kind of disagreement, and the gain of repairing it.
 
     An object may have several kinds; the last one in `KINDS` is its primary kind. Parts and second
-    boxes are counted with the object that they belong to.
-
-    Columns: kind; n_objects and share, of objects with this primary kind; n_any and share_any, of
-    all objects with this kind; and alpha_gain and f1_gain, the rise of pooled alpha and F1 if only
-    this kind were repaired (see `repairs`), where these have a meaning. Shares and gains have 95 %
-    intervals over images. Gains, as those of TIDE [1]_, do not add up.
-
-    References
-    ----------
-    .. [1] Bolya, D., Foley, S., Hays, J. and Hoffman, J. (2020). TIDE: A General Toolbox for
-       Identifying Object Detection Errors. ECCV 2020. doi:10.1007/978-3-030-58580-8_33
+    boxes are counted with the object that they belong to. Columns: kind; n_objects and share, of
+    objects with this primary kind; n_any and share_any, of all objects with this kind; and
+    alpha_gain and f1_gain, the rise of pooled alpha and F1 if only this kind were repaired (see
+    `repairs`), where these have a meaning. Shares and gains have 95 % intervals over images. Gains,
+    as those of TIDE (Bolya et al. 2020, doi:10.1007/978-3-030-58580-8_33), do not add up.
     """
     found, image = disagreements(matched), drawn_objects(matched).image
     has, image = found.has_counted[found.counted], image[found.counted]

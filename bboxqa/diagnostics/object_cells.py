@@ -300,13 +300,7 @@ def medians(values: FloatArray, key: IndexArray, n_keys: int) -> FloatArray:
 
 
 def holm(p_values: FloatArray) -> FloatArray:
-    """Return p-values adjusted for the number of tests by Holm's method [1]_; NaN are ignored.
-
-    References
-    ----------
-    .. [1] S. Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian
-           Journal of Statistics 6(2), https://www.jstor.org/stable/4615733.
-    """
+    """Return p-values adjusted for the number of tests by Holm's method (1979); NaN are ignored."""
     result = np.full(len(p_values), np.nan)
     tests = np.flatnonzero(~np.isnan(p_values))
     order = tests[np.argsort(p_values[tests], kind="stable")]

@@ -287,19 +287,14 @@ _STEPS = 1 << 30
 
 
 def track_switches(matched: MatchedUnits) -> Table:
-    """Return the identity switches between each pair of annotators [1]_.
+    """Return the identity switches between each pair of annotators.
 
     Two tracks that are assigned to each other stay so in every frame in which they overlap. In each
-    frame, the remaining ones are assigned one to one by similarity. A track that was assigned to
-    another one before has an identity switch: annotator_1 and track; annotator_2, and before and
-    after, this annotator's two tracks; until and since, the last image with the former and the
-    first with the latter; and video. Rows are sorted by annotators, then image.
-
-    References
-    ----------
-    .. [1] Bernardin, K. and Stiefelhagen, R. (2008). Evaluating Multiple Object Tracking
-       Performance: The CLEAR MOT Metrics. EURASIP Journal on Image and Video Processing.
-       doi:10.1155/2008/246309
+    frame, the remaining ones are assigned one to one by similarity (Bernardin and Stiefelhagen
+    2008, doi:10.1155/2008/246309). A track that was assigned to another one before has an identity
+    switch: annotator_1 and track; annotator_2, and before and after, this annotator's two tracks;
+    until and since, the last image with the former and the first with the latter; and video. Rows
+    are sorted by annotators, then image.
     """
     tracks, data = matched.data.tracks, matched.data
     names, videos = ((), ()) if tracks is None else (tracks.names, tracks.videos)
@@ -364,10 +359,10 @@ _NO_DRAWS = "nothing: --bootstrap 0"
 
 
 def tracks(matched: MatchedUnits) -> Table:
-    """Return the identity agreement of each pair of annotators on tracks in videos [1]_.
+    """Return the identity agreement of each pair of annotators on tracks in videos.
 
     The tracks of both are assigned one to one, so that as many frames as possible have boxes of
-    both that reach the threshold.
+    both that reach the threshold (Ristani et al. 2016, doi:10.1007/978-3-319-48881-3_2).
 
     Columns: annotator_1, annotator_2; n_tracks_1, n_tracks_2, n_boxes_1 and n_boxes_2, the numbers
     of tracks and of their boxes in frames about which both were asked; idtp, the frames in which
@@ -375,12 +370,6 @@ def tracks(matched: MatchedUnits) -> Table:
     idtp / (n_boxes_1 + n_boxes_2); switches_1 and switches_2, how often a track of each switches to
     another track of the other; switches, their sum, with an interval as idf1; and interval_over,
     what intervals draw.
-
-    References
-    ----------
-    .. [1] Ristani, E., Solera, F., Zou, R., Cucchiara, R. and Tomasi, C. (2016). Performance
-       Measures and a Data Set for Multi-Target, Multi-Camera Tracking. ECCV Workshops.
-       doi:10.1007/978-3-319-48881-3_2
     """
     data, found, over = matched.data, track_pairs(matched), switches(matched)
     names, annotator, n_tracks = data.annotator_names, found.annotator, len(found.annotator)

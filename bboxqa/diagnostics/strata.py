@@ -153,17 +153,11 @@ class Dependence(NamedTuple):
 def dependence(
     values: Mapping[str, FloatArray], failed: BoolArray, n_tests: int
 ) -> Dependence | None:
-    """Return on what errors depend most, by likelihood-ratio tests [1]_; None if on nothing.
+    """Return on what errors depend most, by likelihood-ratio tests; None if on nothing.
 
     Bonferroni's correction is for all thresholds and categories, and for `n_tests` of other
-    covariates and annotators. `values` are the covariates of the cases, (C,) each, NaN where
-    unknown; `failed`, (C,) bool, marks errors.
-
-    References
-    ----------
-    .. [1] S. S. Wilks (1938), The large-sample distribution of the likelihood ratio for testing
-           composite hypotheses, Annals of Mathematical Statistics 9(1),
-           doi:10.1214/aoms/1177732360.
+    covariates and annotators (Wilks 1938, doi:10.1214/aoms/1177732360). `values` are the covariates
+    of the cases, (C,) each, NaN where unknown; `failed`, (C,), marks errors.
     """
     best, found = -np.inf, None
     for name, value in values.items():

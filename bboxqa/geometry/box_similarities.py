@@ -101,11 +101,10 @@ COCO_SIGMAS = (
 
 
 def given_sigmas(dataset: Dataset, sigmas: Sequence[float]) -> tuple[tuple[float, ...], ...]:
-    """Return the sigma of each joint of each category from the settings; empty without `sigmas`.
+    """Return the sigma of each joint of each category from the settings; else COCO's.
 
     A single sigma is for all joints; several are for the categories with as many joints. Raises
-    ConfigError if a category with key points has no sigmas, or if no category has as many joints as
-    there are sigmas.
+    ConfigError if a category with key points has none, or if no category has as many joints.
     """
     found: list[tuple[float, ...]] = []
     fits_none = all(len(joints) != len(sigmas) for joints in dataset.joint_names)

@@ -58,16 +58,10 @@ def bbox_iou(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the generalised IoU of each pair of boxes, in [-1, 1] [1]_.
+    """Return the generalised IoU of each pair of boxes, in [-1, 1] (Rezatofighi et al. 2019).
 
     It is the IoU minus the share of the smallest enclosing box that the union does not cover. It
-    approaches -1 for distant boxes.
-
-    References
-    ----------
-    .. [1] Rezatofighi, H., Tsoi, N., Gwak, J., Sadeghian, A., Reid, I. and Savarese, S. (2019).
-       Generalized Intersection over Union: A Metric and a Loss for Bounding Box Regression. CVPR
-       2019, algorithm 1. doi:10.1109/CVPR.2019.00075
+    approaches -1 for distant boxes. doi:10.1109/CVPR.2019.00075
     """
     areas, shared = (_area(left), _area(right)), overlap(left, right)
     hull = np.concatenate(
@@ -196,17 +190,8 @@ def key_point_similarity(
     """Return the mean of exp(-d² / (2 s² k²)) over the joints of each pair, (P,) float64.
 
     The mean is over joints that at least one annotation labelled; joints labelled in only one of
-    them count as 0. Pairs without labelled joints, or with different numbers of joints, get 0.
-
-    Parameters
-    ----------
-    keypoints : Keypoints
-        The packed key points of N annotations.
-    area : (N,) float64
-        The squared scale of each annotation; s² is the mean of both.
-    variance : (V,) float64
-        k² of each joint; the mean is used if both annotations differ.
-    left, right : (P,) int64
+    them count as 0. Pairs without labelled joints, or with different numbers of joints, get 0. s²
+    is the mean `area` of both, (N,), and k² the mean `variance` of both joints, (V,).
     """
     result = np.zeros(len(left))
     held = keypoints.stop - keypoints.start

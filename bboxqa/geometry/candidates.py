@@ -151,32 +151,10 @@ def candidate_pairs(
 ) -> tuple[CandidatePairs, Counter[str]]:
     """Return pairs of annotations by two annotators in one image that reach a threshold.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        N annotations.
-    similarity : str
-        One of `bboxqa.geometry.registry.names()`.
-    iou_threshold : float
-        The lowest similarity to return, with a tolerance of 1e-9.
-    all_touched : bool
-        For `raster`: burn every pixel that a ring touches.
-    progress : callable, optional
-        Called as ``progress(done, total)``, in annotations.
-
-    Returns
-    -------
-    pairs : CandidatePairs
-    counts : Counter
-        The number of "flat" and "repaired" annotations, and of "short" rings.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such similarity.
-    DatasetError
-        If the annotations lack the shapes that the similarity compares, or if an image has too many
-        pairs.
+    The threshold has a tolerance of 1e-9; `all_touched` is for "raster". Also return the number of
+    "flat" and "repaired" annotations, of "short" rings and the like. Raises ConfigError if there is
+    no such similarity, and DatasetError if the annotations lack the shapes that it compares, or if
+    an image has too many pairs.
     """
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)
@@ -282,11 +260,9 @@ def similarity_of_pairs(
     *,
     all_touched: bool = False,
 ) -> FloatArray:
-    """Return the similarity of pairs of annotations in the same image, (P,) float64.
+    """Return the similarity of pairs of annotations in the same image, (P,), sorted by left.
 
-    Pairs are sorted by left; P may be 0. `all_touched` is for `raster`: burn every pixel that a
-    ring touches. Raises DatasetError if the annotations lack the shapes that the similarity
-    compares.
+    Raises DatasetError if the annotations lack the shapes that the similarity compares.
     """
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)
@@ -315,20 +291,8 @@ def unit_pairs(
 ) -> CandidatePairs:
     """Return all pairs of annotations of the same unit, including pairs below the threshold.
 
-    In a unit of three annotations, only two pairs have to reach the threshold; this function
-    computes the similarity of the third.
-
-    Parameters
-    ----------
-    data : Dataset
-    units : UnitTable
-        The unit of each annotation.
-    known : CandidatePairs
-        The pairs that reach the threshold.
-    similarity : str
-        One of `bboxqa.geometry.registry.names()`.
-    all_touched : bool
-        For `raster`: burn every pixel that a ring touches.
+    In a unit of three annotations, only two pairs have to reach the threshold, and are `known`;
+    this function computes the similarity of the third.
     """
     unit = units.unit
     size = np.bincount(unit, minlength=len(units))

@@ -33,14 +33,7 @@ def distinct_outlines(
 ) -> tuple[IndexArray, IndexArray]:
     """Return an annotation of each distinct outline, (D,), and the outline of each one, (N,).
 
-    Outlines of two images are never the same. They are numbered by their first annotation.
-
-    Parameters
-    ----------
-    segmentation : Segmentations
-        N outlines, packed.
-    image : (N,) int32
-        Sorted.
+    Outlines are packed, and `image` is sorted. Outlines of two images are never the same.
     """
     ring = segmentation.ring_offsets
     first, last = segmentation.part_start.tolist(), segmentation.part_stop.tolist()

@@ -342,24 +342,11 @@ _BITS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 def tangled_iou(
     segmentations: Segmentations, outlines: PreparedPolygons, image: IntArray, drawn: BoolArray
 ) -> Callable[[IndexArray, IndexArray], FloatArray]:
-    """Return the IoU of pairs of polygons in one image, at least one of which is `drawn`.
+    """Return a comparison of pairs of polygons in one image, at least one of which is `drawn`.
 
     The grid of an image has 512 pixels on the longer side of the bounds of its drawn polygons, and
     fewer if they have many rings. Intersections are counted in these pixels; areas are exact,
     except for tangled polygons.
-
-    Parameters
-    ----------
-    segmentations : Segmentations
-        N outlines.
-    image : (N,) int32
-        Sorted.
-    drawn : (N,) bool
-
-    Returns
-    -------
-    callable
-        (left, right), each (P,) int64 and sorted by left, → (P,) float64.
     """
     n_rings = segmentations.part_stop - segmentations.part_start
 

@@ -49,36 +49,15 @@ def assign(
     weight: IndexArray,
     ranks: Callable[[IndexArray], IndexArray] | None = None,
 ) -> IndexArray:
-    """Return the pairs of a matching of maximum total weight [1]_.
+    """Return the pairs of a matching of maximum total weight, sorted (Kuhn 1955).
 
-    Pairs that are in every optimal matching are chosen first. The remaining pairs are split into
-    connected components, each solved by `scipy.optimize.linear_sum_assignment` [2]_.
+    `left` and `right`, (P,), are the ends of pairs; no node is both a left and a right one. Weights
+    are positive integers, so that totals are exact. Pairs that are in every optimal matching are
+    chosen first. The remaining pairs are split into connected components, each solved by
+    `scipy.optimize.linear_sum_assignment`.
 
-    If there are several optimal matchings, ranks and weights alone decide which is returned:
-    swapping left and right does not change it.
-
-    Parameters
-    ----------
-    left, right : (P,) int64
-        The two ends of each pair; no node is both a left and a right end. P may be 0.
-    weight : (P,) int64
-        Positive; integers, so that totals are exact.
-    ranks : callable, optional
-        Returns the ranks of nodes, which are unique per side. By default, nodes are ranked by
-        number.
-
-    Returns
-    -------
-    (M,) int64
-        Indices of the chosen pairs, sorted; no node is in two of them.
-
-    References
-    ----------
-    .. [1] Kuhn, H. W. (1955). The Hungarian Method for the Assignment Problem. Naval Research
-       Logistics Quarterly 2(1-2), 83-97. doi:10.1002/nav.3800020109
-    .. [2] Crouse, D. F. (2016). On Implementing 2D Rectangular Assignment Algorithms. IEEE
-       Transactions on Aerospace and Electronic Systems 52(4), 1679-1696.
-       doi:10.1109/TAES.2016.140952
+    If there are several optimal matchings, weights and `ranks` (unique per side; by default, the
+    numbers of nodes) alone decide which is returned: swapping left and right does not change it.
     """
     if len(left) == 0:
         return np.zeros(0, np.int64)

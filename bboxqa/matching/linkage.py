@@ -126,21 +126,14 @@ def linked(
 
     Units are joined pair by pair, unless an annotator would appear twice: in descending weight
     ("greedy"), where the similarity of two units is that of their most similar pair; or again and
-    again the two with the highest mean weight of their pairs [1]_, of which those below the
-    threshold count as 0 ("average"); or the two whose least similar pair has the highest weight,
-    so that all pairs of a unit reach the threshold ("complete").
+    again the two with the highest mean weight of their pairs (Sokal and Michener 1958), of which
+    those below the threshold count as 0 ("average"); or the two whose least similar pair has the
+    highest weight, so that all pairs of a unit reach the threshold ("complete").
 
     The result does not depend on the order of the annotators: equal annotations are joined first,
     and other ties are broken as `drawn_ranks` says. But for "greedy", two units that are nearest to
     each other are found along chains of nearest neighbours, which is equivalent to joining the
-    nearest two of all units [2]_.
-
-    References
-    ----------
-    .. [1] Sokal, R. R. and Michener, C. D. (1958). A Statistical Method for Evaluating Systematic
-       Relationships. University of Kansas Science Bulletin 38, 1409-1438.
-    .. [2] Müllner, D. (2011). Modern Hierarchical, Agglomerative Clustering Algorithms.
-       arXiv:1109.2378
+    nearest two of all units (Müllner 2011, arXiv:1109.2378).
     """
     if len(pairs) == 0:
         return np.arange(len(annotations))
@@ -212,26 +205,12 @@ _STEPS = 1 << 30
 
 
 def loose_objects(annotations: Annotations, units: UnitTable, near: CandidatePairs) -> IndexArray:
-    """Return the object of each unit, (U,) int64.
+    """Return the object of each unit, (U,), numbered in the order of their first units.
 
-    Units of different annotators that overlap loosely are joined, pair by pair in descending
-    similarity, unless an annotator would appear twice. A badly placed box is then part of an
-    object, rather than an object that the others missed. Ties are broken by the boxes; names and
-    ids have no effect.
-
-    Parameters
-    ----------
-    annotations : Annotations
-        N annotations, ordered by image, then annotator.
-    units : UnitTable
-        The unit of each annotation.
-    near : CandidatePairs
-        The pairs that overlap loosely.
-
-    Returns
-    -------
-    (U,) int64
-        Objects are numbered in the order of their first units.
+    Units of different annotators that overlap loosely (`near`) are joined, pair by pair in
+    descending similarity, unless an annotator would appear twice. A badly placed box is then part
+    of an object, rather than an object that the others missed. Ties are broken by the boxes; names
+    and ids have no effect.
     """
     size = np.bincount(units.unit, minlength=len(units))
     one, other = units.unit[near.left], units.unit[near.right]

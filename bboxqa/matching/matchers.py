@@ -29,12 +29,9 @@ class Matcher(msgspec.Struct, frozen=True):
 
 
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Match two annotators with maximum total weight.
+    """Match two annotators with maximum total weight; see `bboxqa.matching.assignment.assign`.
 
-    Ties are broken by the shapes, not by who drew them, so the result does not depend on the order
-    of the two annotators.
-
-    See `bboxqa.matching.assignment.assign` for references.
+    Ties are broken by the shapes, not by who drew them, so that their order has no effect.
     """
     first = np.arange(len(annotations))
     chosen = assign(pairs.left, pairs.right, weight, partial(drawn_ranks, annotations))
@@ -43,17 +40,11 @@ def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
 
 
 def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Match annotators one after another, in sorted order [1]_.
+    """Match annotators one after another, in sorted order (Tschirschwitz et al. 2022).
 
     Each annotator is matched with each earlier annotator in turn, as in `hungarian`, using only
     annotations that are not matched yet. Annotations that stay unmatched become new units. The
-    result depends on the order of the annotators.
-
-    References
-    ----------
-    .. [1] Tschirschwitz, D., Klemstein, F., Stein, B. and Rodehorst, V. (2022). A Dataset for
-       Analysing Complex Document Layouts in the Digital Humanities and Its Evaluation with
-       Krippendorff's Alpha. GCPR 2022, LNCS 13485. doi:10.1007/978-3-031-16788-1_22
+    result depends on the order of the annotators. doi:10.1007/978-3-031-16788-1_22
     """
     first = np.arange(len(annotations))
     annotator = annotations.annotator
@@ -112,24 +103,10 @@ MATCHERS: dict[str, Matcher] = {
 def match_pairwise(
     annotations: Annotations, pairs: CandidatePairs, weight: IndexArray
 ) -> IndexArray:
-    """Return the pairs that are chosen if each two annotators are matched without the others.
+    """Return the pairs, sorted, that are chosen if each two annotators are matched alone.
 
-    Each two are matched as in `hungarian`, so that the pairs of two annotators do not depend on
-    who else annotated their images.
-
-    Parameters
-    ----------
-    annotations : Annotations
-        N annotations, ordered by image, then annotator.
-    pairs : CandidatePairs
-        P pairs that reach the threshold.
-    weight : (P,) int64
-        See `pair_weights`.
-
-    Returns
-    -------
-    (M,) int64
-        Indices of the chosen pairs, sorted.
+    Each two are matched as in `hungarian`, so that the pairs of two annotators do not depend on who
+    else annotated their images. Pairs reach the threshold; `weight` is that of `pair_weights`.
     """
     # An end of a pair is a node for each annotator that it could be matched with.
     annotator = annotations.annotator.astype(np.int64)
@@ -161,21 +138,12 @@ def pair_weights(
     *,
     category_lenient: bool = False,
 ) -> IndexArray:
-    """Return the weight of each pair, (P,) int64 and positive.
+    """Return the weight of each pair that reaches the threshold, (P,) int64 and positive.
 
     Similarities are rounded to multiples of 2⁻³⁰, so that rounding errors do not matter. Among
-    matchings with the same total, the one with more pairs of equal category is preferred. If the
-    threshold admits similarities of 0 or less, 1 is added to all, so that weights are positive.
-
-    Parameters
-    ----------
-    pairs : CandidatePairs
-        P pairs that reach the threshold.
-    category : (N,) int32
-        The category of each annotation.
-    category_lenient : bool
-        Add 1 to the similarity of pairs of equal category, so that they are preferred, while other
-        pairs are still allowed.
+    matchings with the same total, the one with more pairs of equal category is preferred; with
+    `category_lenient`, 1 is added to the similarity of such pairs. If the threshold admits
+    similarities of 0 or less, 1 is added to all, so that weights are positive.
     """
     weight: IndexArray = np.empty(len(pairs), np.int64)
     for part in blocks(len(pairs)):
@@ -211,25 +179,10 @@ def match(
     *,
     category_lenient: bool = False,
 ) -> UnitTable:
-    """Group annotations into units, one per object.
+    """Group annotations into units by one of `MATCHERS`, one per object.
 
-    Raises ConfigError if there is no such matcher, or if it cannot match that many annotators.
-
-    Parameters
-    ----------
-    annotations : Annotations
-        N annotations, ordered by image, then annotator.
-    pairs : CandidatePairs
-        Pairs that reach the threshold.
-    name : str
-        The matcher, one of `MATCHERS`.
-    category_lenient : bool
-        Prefer pairs of equal category.
-
-    Returns
-    -------
-    UnitTable
-        Units are numbered by image, then by the annotator and the id of their first annotation.
+    Units are numbered by image, then by the annotator and the id of their first annotation. Raises
+    ConfigError if there is no such matcher, or if it cannot match that many annotators.
     """
     check_matcher(annotations, name)
     weight = pair_weights(

@@ -25,13 +25,7 @@ NONE: Interval = (nan, nan)
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """A number that is shown: text and page render the same list of figures.
-
-    Examples
-    --------
-    >>> Figure("f1", 0.5, (0.25, 0.75)).is_known, Figure("alpha", reason="one category").is_known
-    (True, False)
-    """
+    """A number that is shown: text and page render the same list of figures."""
 
     name: str
     """What it is called, such as "Existence"."""

@@ -16,24 +16,12 @@ if TYPE_CHECKING:
 
 
 def id_as_name(number: object) -> str:
-    """Return how an image is called that has no file name.
-
-    Examples
-    --------
-    >>> id_as_name(7)
-    '(id 7)'
-    """
+    """Return how an image is called that has no file name."""
     return f"(id {number})"
 
 
 def place_in_words(file: str, at: str | int) -> str:
-    """Return a line, or what a JSON pointer leads to, as it is written behind a file.
-
-    Examples
-    --------
-    >>> place_in_words("a.xml", 12), place_in_words("b.json", "/shapes/3"), place_in_words("c", "")
-    ('a.xml:12', 'b.json#/shapes/3', 'c')
-    """
+    """Return a line, or what a JSON pointer leads to, as it is written behind a file."""
     if isinstance(at, int):
         return f"{file}:{at}"
     return f"{file}#{at}" if at else file
@@ -44,14 +32,7 @@ ShownIds = TextArray | IndexArray | NDArray[np.object_]
 
 
 def joined_ids(parts: "Sequence[ShownIds]") -> "TextArray | NDArray[np.object_]":
-    """Return the ids of several lists of annotations as texts; as objects where none are a tool's.
-
-    Examples
-    --------
-    >>> lines = np.array(["a.txt:3"], object)
-    >>> joined_ids([lines, np.array([7])]), joined_ids([lines, np.array(["b"])]).dtype.kind
-    (array(['a.txt:3', '7'], dtype=object), 'U')
-    """
+    """Return the ids of several lists as texts; as objects where none are those of a tool."""
     kind: Any = np.str_ if any(part.dtype.kind == "U" for part in parts) else np.object_
     texts = (np.array([*map(str, part.tolist())], kind) for part in parts)
     return np.concatenate([np.zeros(0, kind), *texts])
@@ -75,13 +56,7 @@ class Categorical(RowArrays, frozen=True, eq=False):
 
 
 def text_column(texts: Sequence[str]) -> Categorical:
-    """Return a column of texts.
-
-    Examples
-    --------
-    >>> text_column(["b", "a", "b"]).names
-    ('a', 'b')
-    """
+    """Return a column of texts."""
     names, code = np.unique(np.array(texts, object).astype(str), return_inverse=True)
     return Categorical(code.astype(np.int32), tuple(names.tolist()))
 
@@ -186,25 +161,12 @@ class Table(msgspec.Struct, frozen=True, eq=False):
 
 
 def figure_columns(name: str, value: NDArray[Any], interval: NDArray[Any]) -> dict[str, Column]:
-    """Return the columns of a figure with its interval, (N,) and (N, 2).
-
-    Examples
-    --------
-    >>> list(figure_columns("f1", np.array([0.5]), np.array([[0.4, 0.6]])))
-    ['f1', 'f1_low', 'f1_high']
-    """
+    """Return the columns of a figure with its interval, (N,) and (N, 2)."""
     return {name: value, f"{name}_low": interval[..., 0], f"{name}_high": interval[..., 1]}
 
 
 def stacked_tables(parts: Sequence[tuple[float, Table]]) -> Table:
-    """Return tables with the same columns, one below the other, after a column of thresholds.
-
-    Examples
-    --------
-    >>> table = Table({"f1": np.array([0.5])})
-    >>> stacked_tables([(0.5, table), (0.75, table)]).records()
-    [{'iou_threshold': 0.5, 'f1': 0.5}, {'iou_threshold': 0.75, 'f1': 0.5}]
-    """
+    """Return tables with the same columns, one below the other, after a column of thresholds."""
     tables = [table for _, table in parts]
     thresholds = np.repeat([each for each, _ in parts], [len(table) for table in tables])
     columns: dict[str, Column] = {"iou_threshold": thresholds}

@@ -60,19 +60,12 @@ def chance_existence(
 ) -> ChanceCounts:
     """Count the pairs that match if annotators draw in one image what they drew in another.
 
-    Disagreement is expected as between annotations of different items [1]_. Annotations are scaled
-    to the size of the other image, and compared and matched as usual. Only images of a similar
-    ratio of width to height are exchanged; with masks, only images of the same size. Small data
-    sets are repeated several times, large ones are sampled.
-
-    Names and the order of records have no effect: random numbers are assigned to images and
-    annotators in an order that depends on the boxes alone.
-
-    References
-    ----------
-    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
-           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
-           Web Conference 2022, doi:10.1145/3485447.3512242.
+    Disagreement is expected as between annotations of different items (Braylan, Alonso and Lease
+    2022, doi:10.1145/3485447.3512242). Annotations are scaled to the size of the other image, and
+    compared and matched as usual. Only images of a similar ratio of width to height are exchanged;
+    with masks, only images of the same size. Small data sets are repeated several times, large ones
+    are sampled. Random numbers are assigned to images and annotators in an order that depends on
+    the boxes alone, not on names and the order of records.
     """
     data, n_images = part.data, len(part.data.image_names)
     sums = np.zeros((len(settings.iou_threshold), n_images, 2))

@@ -329,11 +329,9 @@ def agreement_pages(
 ) -> Iterator[tuple[str, str]]:
     """Yield the page of a result of `agree` with its name, "index.html".
 
-    Every number on it comes from the files. Of a folder, style, script and pixels are files in it,
-    and the pages of `image_pages` follow, to which its images link.
-
-    `files` are "summary" and "manifest", and "diagnosis" and "worst_images" if they exist: what
-    ``bboxqa agree --out`` writes. `pixels` are those of images by file name.
+    Every number on it comes from the `files` "summary" and "manifest", and "diagnosis" and
+    "worst_images" if they exist. Of a folder, style, script and pixels are files in it, and the
+    pages of `image_pages` follow. `pixels` are those of images by file name.
     """
     of = Documents(files)
     shown = worst_first(of.worst, every=target.split)[: target.top]

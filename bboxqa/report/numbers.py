@@ -54,13 +54,7 @@ def difference_text(value: float) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a number for a page or a chart; a dash for None.
-
-    Examples
-    --------
-    >>> number(0.98765), number(None), number(1234), number(-0.001), number(-0.5)
-    ('0.99', '–', '1,234', '0.00', '−0.50')
-    """
+    """Return a number for a page or a chart; a dash for None."""
     if value is None:
         return "–"
     text = f"{value:,}" if isinstance(value, int) else f"{value:z,.{digits}f}"
@@ -93,13 +87,7 @@ def json_figure(row: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def short_name(name: str, most: int = 28) -> str:
-    """Return a name on one line, with its middle cut out if it is longer than `most` characters.
-
-    Examples
-    --------
-    >>> short_name("a_very_long_name_of_a_category", 15)
-    'a_very_…ategory'
-    """
+    """Return a name on one line, with its middle cut out if it is longer than `most`."""
     line = one_line(name)
     if len(line) <= most:
         return line
@@ -113,14 +101,9 @@ def part_of(shown: int, total: int, noun: str) -> str:
 
 
 def csv_row(values: Iterable[object], *, raw: bool = False) -> str:
-    r"""Return values as a row with its end, quoted as RFC 4180 requires; None is an empty cell.
+    """Return values as a row with its end, quoted as RFC 4180 requires; None is an empty cell.
 
     Unless `raw`, a text that a spreadsheet would run as a formula gets a leading apostrophe.
-
-    Examples
-    --------
-    >>> csv_row(["=1+1", "-5", "a,b", None]), csv_row(["=1+1", 0.5], raw=True)
-    ('\'=1+1,-5,"a,b",\n', '=1+1,0.5\n')
     """
     row = StringIO(newline="")
     cells = (v if raw or not isinstance(v, str) else guarded(v) for v in values)
@@ -156,19 +139,7 @@ _GAP, _SIZE = 2, (100, 50)
 def table_lines(
     rows: Sequence[Sequence[str]], left: Collection[int] = (), *, gap: int = _GAP
 ) -> Iterator[str]:
-    """Yield the lines of a table, with every column as wide as its longest cell.
-
-    All rows have the same length; the first one holds the titles. The columns of `left`, such as
-    names, are aligned left, the others right.
-
-    Examples
-    --------
-    >>> for line in table_lines([["id", "name"], ["7", "Apple"], ["12", "Fig"]], left=[1]):
-    ...     print(line)
-    id  name
-     7  Apple
-    12  Fig
-    """
+    """Yield the lines of a table, titles first; columns of `left` stand left, others right."""
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = []
@@ -201,8 +172,7 @@ def table_excerpt(
 
     The last columns are left out where the table would be wider than the terminal, or than 100
     characters without one. A figure and its interval are one cell, with two decimals. Below the
-    table follows the number of further rows with the csv `file` that has all of them, with the
-    reasons for undefined alphas, which the options `out` write.
+    table follows what is left out, with the csv `file` that the options `out` write.
     """
     if not len(order):
         return

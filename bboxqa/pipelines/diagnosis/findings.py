@@ -137,13 +137,7 @@ def confuser(
 
     These are the one with most confusions and others with at least half as many, with enough images
     to be named. The matrix has a row per annotator and pair of categories, and counts in `column`.
-    Shares have Wilson's 95 % intervals [1]_.
-
-    References
-    ----------
-    .. [1] E. B. Wilson (1927), Probable inference, the law of succession, and statistical
-           inference, Journal of the American Statistical Association 22(158),
-           doi:10.1080/01621459.1927.10502953.
+    Shares have Wilson's 95 % intervals (1927, doi:10.1080/01621459.1927.10502953).
     """
     is_of_both = np.isin(matrix["category"], both) & np.isin(matrix[other], both)
     cells = matrix.take(np.flatnonzero(is_of_both))

@@ -142,16 +142,10 @@ def _joined_names(names: list[str]) -> str:
 def review_of(matched: MatchedUnits) -> tuple[Table, dict[str, Any]]:
     """Return the images of the objects whose repair would raise agreement most, and the objects.
 
-    These are the fields of a diagnosis: as a table, a COCO document, and for who should look again.
-
-    The gain is the rise of pooled alpha if the object alone were settled as most annotators drew it
-    (see `settled`), or of F1 where no object would raise alpha. Of objects with parts, it is that
-    of repairing the kind that gains most.
-
-    Columns of objects: image; gain; kind, whose repair gains most; reason, which describes all
-    kinds in words; annotators, whom they concern; categories, annotations (ids) and boxes, each by
-    annotator. Columns of images: image; gain; n_objects; and the reasons and annotators of its
-    first three objects in the queue.
+    These are fields of a diagnosis. The gain is the rise of pooled alpha if the object alone were
+    settled as most annotators drew it (see `settled`), or of F1 where no object would raise alpha.
+    Of objects with parts, it is that of repairing the kind that gains most. An image has the
+    reasons and annotators of its first three objects in the queue.
     """
     data = matched.data
     place, kind, gain, column = _gains(matched)

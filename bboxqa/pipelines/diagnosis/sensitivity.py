@@ -174,23 +174,15 @@ def threshold_choice(
     by_chance: FloatArray,
     interval: tuple[float, ...] = (nan, nan),
 ) -> dict[str, Any]:
-    """Return the threshold at which observed and expected similarity differ most [1]_.
+    """Return the threshold at which observed and expected similarity differ most.
 
     The keys are "threshold", NaN if there is no clear best one; "reason", why there is none, or "";
     "distance", the largest Kolmogorov-Smirnov distance; "lowest" and "highest", the thresholds
-    whose distance is at most 0.02 less.
-
-    F1 at a threshold is the share of annotations with a similarity of at least the threshold to
-    that of another annotator; F1 by chance is this share for annotations of other images. Their
-    difference is the distance of the two distributions of similarity, largest where the densities
-    cross. Both are (T,) float64 at sorted thresholds, NaN where not measured; `interval` is the
-    95 % interval of the threshold with the largest difference.
-
-    References
-    ----------
-    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
-           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
-           Web Conference 2022, doi:10.1145/3485447.3512242.
+    whose distance is at most 0.02 less. F1 at a threshold is the share of annotations with a
+    similarity of at least the threshold to that of another annotator; F1 by chance is this share
+    for annotations of other images. Their difference is the distance of the two distributions of
+    similarity (Braylan, Alonso and Lease 2022, doi:10.1145/3485447.3512242). Both are (T,), NaN
+    where not measured; `interval` is that of the threshold with the largest difference.
     """
     distance = observed - by_chance
     if np.isnan(distance).any() or len(distance) == 0:
