@@ -41,7 +41,7 @@ _OPTIONS = params(
         "with the file. Can be given several times.", multiple=True, type=A_PATH),
     Option("--ground-truth FILE", READ, "The COCO file that results belong to.", rare=True,
         type=A_PATH),
-    *shared.SOURCE_OPTIONS, "memory",
+    *shared.SOURCE_OPTIONS,
     Option("--select CODES", COMPARE,
         "Only these rules, such as P,R0; default all. Can be given several times.",
         multiple=True, parse=",".join),
