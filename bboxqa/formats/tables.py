@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -23,13 +22,10 @@ from bboxqa.formats.translation.collector import BrokenTextError
 from bboxqa.formats.translation.shapes import items, mapping, plain_text
 from bboxqa.model.ratings import Coder, LabelColumn, label_of
 
-_QUOTES = (
-    "A quote that is not closed is the usual cause; one within a quoted cell is written twice."
-)
+_QUOTES = "Close each quote, and write one within a quoted cell twice."
 # Number of rows per chunk, few enough to stay in the processor's cache.
 _CHUNK = 4096
 _NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
-_LINES = "Write one JSON object on each line."
 
 
 class Rows(msgspec.Struct, frozen=True):
@@ -164,7 +160,7 @@ def split_rows(
 
 
 def _json_rows(name: str, text: str) -> Table:
-    """Return a table of JSON objects, one a line or in an array; a key used twice is refused."""
+    """Return a table of JSON objects, one a line or in an array."""
     is_array = text.lstrip()[:1] == "["
 
     def texts() -> Iterator[tuple[int, str]]:
@@ -183,28 +179,22 @@ def _json_rows(name: str, text: str) -> Table:
             line, stop = line + text.count("\n", before, start), start + len(row)
             yield line, row
 
-    def rows(used: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+    def rows() -> Iterator[tuple[int, dict[str, Any]]]:
         decode = msgspec.json.Decoder(dict[str, Any]).decode
-        keys = [json.dumps(each, ensure_ascii=False) for each in used]
         for number, line in texts():
             try:
                 row = decode(line)
-                # Decoding keeps the last of equal keys; objects inside of the row have their own.
-                is_doubtful = any(line.count(key) > 1 for key in keys)
-                pairs = json.loads(line, object_pairs_hook=list) if is_doubtful else ()
             except _NOT_JSON as error:
                 problem = f"{name}: line {number}: is not a JSON object: {error}"
-                raise BrokenTextError([problem], _LINES) from None
-            refuse_repeated(f"{name}: line {number}", [key for key, _ in pairs], used)
+                raise BrokenTextError([problem], "Write one JSON object on each line.") from None
             yield number, row
 
     header = (*dict.fromkeys(key for _, row in islice(rows(), _CHUNK) for key in row),)
 
     def chunks(places: Sequence[int]) -> Iterator[Rows]:
-        names = {place: header[place] for place in places}
-        found = rows([*names.values()])
+        found = rows()
         while some := list(islice(found, _CHUNK)):
-            cells = {place: [row.get(key) for _, row in some] for place, key in names.items()}
+            cells = {place: [row.get(header[place]) for _, row in some] for place in places}
             yield Rows([at for at, _ in some], cells)
 
     return Table(name, header, chunks)
@@ -212,10 +202,7 @@ def _json_rows(name: str, text: str) -> Table:
 
 @contextmanager
 def _parquet_errors(name: str) -> Iterator[Any]:
-    """Yield the module that reads Parquet.
-
-    Raises DatasetError if it is not installed, or if the file of this name cannot be read.
-    """
+    """Yield the module that reads Parquet; refuse the file of this name where that fails."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -280,12 +267,7 @@ def table_of(name: str, data: bytes) -> Table:
 
 
 def open_table(path: str | Path) -> Table:
-    """Read a table of texts and numbers: CSV, TSV, JSON Lines, an array of objects, or Parquet.
-
-    Text is UTF-8, or as a byte order mark says. The delimiter is the most frequent of tab, comma
-    and semicolon in the first line. Raises DatasetError if the file does not exist, is empty, or
-    has another format.
-    """
+    """Read a table of texts and numbers: CSV, TSV, JSON Lines, an array of objects, or Parquet."""
     refuse_foreign(Path(path), table=True)
     table = table_of(str(path), read_whole(Path(path), "one table", NOT_A_FOLDER))
     if not any(table.header):

@@ -13,8 +13,8 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, one_line
-from bboxqa.formats.tables import Rows, refuse_repeated
+from bboxqa.core.text import one_line
+from bboxqa.formats.tables import Rows
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import LARGEST, LEAST_PIXELS, ValueProblemError, items
@@ -89,7 +89,6 @@ _OF_OBJECTS = {
         "category", "categoryname", "label", "labelname", "class", "classname",
         "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
         "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
-        "rectanglelabels",
     ),
     "annotator": (*NAMES["annotator"], "annotators"),
     "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
@@ -98,8 +97,6 @@ _OF_OBJECTS = {
 }  # fmt: skip
 _IN_OBJECTS = {key: NAMES[key] for key in sorted(_PARTS)} | _OF_OBJECTS
 _KNOWN = {name for names in _IN_OBJECTS.values() for name in names}
-# Boxes of Label Studio's csv are percentages, and turned about their left top corner.
-_OF_STUDIO = {"rectanglelabels", "original_width", "original_height"}
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
 _SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
 
@@ -166,11 +163,7 @@ def in_corner_and_size(boxes: FloatArray, form: str) -> FloatArray:
 
 
 def unit_of(boxes: FloatArray) -> tuple[str, BoolArray]:
-    """Return the unit of (N, 4) boxes, and which are in shares if taken alone.
-
-    The unit is "shares", "pixels", or "either" if many are of each. Boxes of 0 and 1 only, which
-    stand for an image without objects in some tables, are neither.
-    """
+    """Return the unit of (N, 4) boxes, and which are in shares if taken alone."""
     is_larger: BoolArray = np.abs(boxes).max(axis=1, initial=0) > LEAST_PIXELS
     is_share: BoolArray = ~is_larger & (boxes != np.round(boxes)).any(axis=1)
     n_larger, n_shares = int(is_larger.sum()), int(is_share.sum())
@@ -195,10 +188,7 @@ class BoxRows(msgspec.Struct, frozen=True, eq=False):
 
 
 def boxes_in(rows: Rows, columns: Columns) -> tuple[BoxRows, str]:
-    """Return the boxes in rows, and their layout, "" if the names of columns do not say it.
-
-    Each object of an image is a row; for an image without objects, there is a row without a box.
-    """
+    """Return the boxes in rows, one for each object, and their layout, "" if no name says it."""
     if "objects" not in columns.of:
         plain = _box_rows(rows.at, [0] * len(rows.at), rows.cells, columns.form, {})
         return plain, columns.form
@@ -267,10 +257,7 @@ def _box_rows(
 def layout_of(
     name: str, rows: BoxRows, form: str, columns: Columns, choices: Choices
 ) -> tuple[str, bool]:
-    """Return the layout of boxes of the table `name`, and whether they are in shares.
-
-    The user says it, or the numbers prove it. Raises DatasetError if these fit several layouts.
-    """
+    """Return the layout of boxes of a table, and whether they are in shares, as said or proved."""
     said, _, unit = (choices.box_format or "").partition("-")
     form = (form or said) if "objects" in columns.of else (said or form)
     if form and unit:
@@ -281,12 +268,10 @@ def layout_of(
     unit = unit or found_unit
     if unit == "either":
         line = rows.at[np.flatnonzero(has_box)[is_share.argmax()]]
-        found = f"{count(int(is_share.sum()), 'box', 'boxes')} of numbers up to {LEAST_PIXELS}"
-        found = f"has {found}, such as in line {line}, and others of larger ones"
+        found = f"has boxes up to {LEAST_PIXELS}, such as in line {line}, and larger ones"
         raise DatasetError(
             [f"{name}: {found}; expected either shares of the image or pixels"],
-            "Write all boxes in one unit, or say it: --box-format "
-            f"{form or 'xyxy'}-shares or {form or 'xyxy'}-pixels",
+            f"Say which: --box-format {form or 'xyxy'}-shares or {form or 'xyxy'}-pixels",
         )
     if not form and (np.abs(boxes) > 1).any() | (unit == "shares"):
         most = np.full((len(has_box), 2), 1 if unit == "shares" else np.nan)
@@ -310,11 +295,7 @@ def layout_of(
 
 
 def sides_of_boxes(boxes: BoxRows, columns: Columns, choices: Choices) -> dict[str, str]:
-    """Return the columns that seem to be sizes of images and are those of boxes, by their key.
-
-    A table may have two corners, width and height. All rows prove it: the sides are those between
-    the corners, and some corner is outside of an image of this size.
-    """
+    """Return the columns that seem to be sizes of images, by their key, and are sides of boxes."""
     sides = {f"image_{side}": columns.of.get(f"image_{side}", "") for side in SIDES}
     is_said = any(plain_name(name) not in NAMES[key[6:]] for key, name in sides.items())
     if is_said or choices.columns.keys() & sides:
@@ -337,13 +318,10 @@ def _objects_in(given: object) -> list[Cells]:
             found = msgspec.json.decode(found)
     if isinstance(found, dict):
         # Data sets of Hugging Face have a list of each key.
-        held = {name: each for name, each in found.items() if each is not None}
-        lists = {name: each for name, each in held.items() if plain_name(name) in _KNOWN} or held
-        n = max((len(each) for each in lists.values() if isinstance(each, list)), default=0)
-        for name, each in lists.items():
-            if not isinstance(each, list) or len(each) != n:
-                shown = f"{str(each)[:40]} in {one_line(name)!r}"
-                raise ValueProblemError(f"objects has {shown}; expected a list of {n} values")
+        lists = {k: e for k, e in found.items() if e is not None and plain_name(k) in _KNOWN}
+        sizes = {len(each) if isinstance(each, list) else -1 for each in lists.values()}
+        if len(sizes) != 1 or -1 in sizes:
+            raise ValueProblemError(f"objects is {given!r:.40}; expected lists of one length")
         found = [dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)]
     # A list of numbers is a box.
     objects = [{"bbox": each} if isinstance(each, list) else each for each in items(found)]
@@ -356,14 +334,11 @@ def _objects_in(given: object) -> list[Cells]:
 def _cells_in(given: Cells) -> tuple[Cells, str]:
     """Return what an object holds by the keys of `NAMES`, and the layout of its numbers."""
     held = {key: value for key, value in given.items() if holds(value)}
+    if "original_width" in held:
+        raise ValueProblemError("is of Label Studio, in percent; expected its export as JSON")
     whole = [key for key in held if plain_name(key) in _OF_OBJECTS["bbox"]]
-    if any(held[key] != held[whole[0]] for key in whole):
-        names = ", ".join(map(repr, map(one_line, whole)))
-        raise ValueProblemError(f"has different boxes in {names}; expected one of them")
     columns = _columns_of_objects(tuple(held), *whole[:1])
     found = {key: held[name] for key, name in columns.of.items()}
-    if held.keys() >= _OF_STUDIO:
-        return found | _box_of_studio(held), "xywh"
     # An annotator who was asked and drew nothing has no box.
     others = [one_line(name)[:40] for name in held if name != columns.of.get("annotator")]
     if others and not (columns.form or whole):
@@ -380,20 +355,6 @@ def _columns_of_objects(keys: tuple[str, ...], whole: str = "") -> Columns:
     return Columns({key: name for key, name in found.of.items() if key in used}, found.form)
 
 
-def _box_of_studio(given: Cells) -> Cells:
-    """Return the box of Label Studio's csv in pixels, and as turned about its centre."""
-    size = [shapes.side_of(given[f"original_{side}"], side) or np.nan for side in SIDES]
-    keys = ("x", "y", *SIDES)
-    pairs = zip(keys, size * 2, strict=True)
-    box = np.array([shapes.number_of(given.get(key), key) * side / 100 for key, side in pairs])
-    if degrees := shapes.degrees_of(given.get("rotation"), "rotation"):
-        corner, half = box[:2], box[2:] / 2
-        box[:2] = shapes.rotated(corner + half, (corner[0], corner[1]), degrees) - half
-    sides = zip(("image_width", "image_height"), size, strict=True)
-    label = next(iter(items(given["rectanglelabels"])), "")
-    return {"category": label, **dict(zip(keys, box.tolist(), strict=True)), **dict(sides)}
-
-
 def holds(value: object) -> bool:
     """Return whether a cell is not empty, nor says that its value is missing."""
     if isinstance(value, str):
@@ -401,7 +362,7 @@ def holds(value: object) -> bool:
     return value not in (None, [], {}) and not (isinstance(value, float) and np.isnan(value))
 
 
-def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
+def rows_in(source: object) -> list[dict[str, Any]] | None:
     """Return the rows of a table; None if the value is not a table."""
     if isinstance(source, list | tuple):
         is_table = bool(source) and all(isinstance(each, Mapping) for each in source)
@@ -410,10 +371,6 @@ def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
     named = (("to_dicts", ()), ("to_pylist", ()), ("to_list", ()), ("to_dict", ("records",)))
     for name, arguments in named:
         if hasattr(source, "shape") and hasattr(source, name):
-            names = getattr(source, "column_names", None) or [*getattr(source, "columns", ())]
-            header = [str(each) for each in names]
-            # Rows would have the last column of a name.
-            refuse_repeated("table", header, columns_of(header, choices.columns).of.values())
             found: list[dict[str, Any]] = getattr(source, name)(*arguments)
             return found
     return None

@@ -123,10 +123,7 @@ def translate(path: Path, into: Collector) -> None:
 
 
 def name_in(cell: str) -> str:
-    """Return the annotator or category that a cell of text names.
-
-    Data frames write whole numbers as fractions if a cell of their column is empty, so 1.0 is 1.
-    """
+    """Return the annotator or category that a cell of text names."""
     name = unguarded(cell)
     found = _WHOLE.fullmatch(name)
     return found[1] if found else name
@@ -321,10 +318,7 @@ def _held_keys(content: Content) -> list[str]:
 
 
 def _further(content: Content) -> tuple[list[str], str]:
-    """Return the keys that only hold texts and numbers, and the attribute that names tracks.
-
-    The attribute is empty if there is none, or if a key of annotations names tracks.
-    """
+    """Return the keys that only hold texts and numbers, and the attribute that names tracks."""
     plain: dict[str, bool] = {}
     for each in content.annotations:
         for key in each.keys() - _OWN:
