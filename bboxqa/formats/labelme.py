@@ -148,10 +148,7 @@ def _group_of(shape: Any) -> int | str | None:
 
 
 def _owners(given: Sequence[Any]) -> tuple[dict[int, list[int]], int]:
-    """Return the points of the only shape, or the only rectangle, of each group, by that shape.
-
-    The second value is the number of shapes in groups of several.
-    """
+    """Return the points of groups by their only shape or rectangle, and how many are grouped."""
     groups: dict[int | str, dict[int, str]] = defaultdict(dict)
     for number, shape in enumerate(given):
         if (group := _group_of(shape)) is not None:

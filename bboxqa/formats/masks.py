@@ -169,10 +169,7 @@ class Runs(NamedTuple):
 
 
 def runs_in(values: Values, check: Callable[[int], None] = lambda _: None) -> Runs:
-    """Return the runs of a mask.
-
-    `check` is called with their number, and that of runs of the background, before memory is taken.
-    """
+    """Return the runs of a mask."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

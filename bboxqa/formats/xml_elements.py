@@ -53,10 +53,7 @@ class Element(msgspec.Struct):
 
 
 def tree_of(data: bytes) -> Element:
-    """Return the root element of a small file, with all its descendants.
-
-    Raises XmlError if it is not XML, or is not read.
-    """
+    """Return the root element of a small file, with all its descendants."""
     elements = XmlElements(most=_MOST_ELEMENTS)
     inside = elements.parsed(data, last=True)
     if elements.root is None:
@@ -66,13 +63,7 @@ def tree_of(data: bytes) -> Element:
 
 
 class XmlElements:
-    """Parses a file into the children of its root, which may be larger than memory.
-
-    Parameters
-    ----------
-    most : int, optional
-        The largest accepted number of elements.
-    """
+    """Parses a file into the children of its root, which may be larger than memory."""
 
     def __init__(self, most: int | None = None) -> None:
         self.root: Element | None = None
@@ -90,10 +81,7 @@ class XmlElements:
         parser.StartDoctypeDeclHandler = self._refuse
 
     def parsed(self, chunk: bytes, *, last: bool = False) -> list[Element]:
-        """Return the children of the root that end in a chunk of the file, with all inside.
-
-        Raises XmlError if it is not XML, or is not read.
-        """
+        """Return the children of the root that end in a chunk of the file, with all inside."""
         try:
             self._parser.Parse(chunk, last)
         except expat.ExpatError as error:

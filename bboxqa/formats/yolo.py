@@ -131,11 +131,7 @@ def _label_files(members: Sequence[Member]) -> tuple[list[Member], list[Member]]
 
 
 def _described(path: Path, members: Sequence[Member], labels: Sequence[Member]) -> list[_Classes]:
-    """Return the files with class names, or that should have them and cannot be read.
-
-    The one with most names comes first, and files around the source last. Raises DatasetError if
-    two files of the source name classes differently.
-    """
+    """Return the files of class names, the one with most first; refuse two that contradict."""
     known = _class_files(members)
     folders = {each.folder for each in labels}
     holding = {str(above) for each in folders for above in PurePosixPath(each, "x").parents}
@@ -196,11 +192,7 @@ def _check_parts(found: _Classes, members: Sequence[Member], into: Collector) ->
 
 
 def _label_of(line: str, keypoints: tuple[int, int] | None) -> tuple[int, list[float], int]:
-    """Return the class of a line, its other numbers, and how many of them are of the shape.
-
-    The shape is a box, or the points of an outline; key points and a score follow. Raises
-    ValueProblemError if the line is not as YOLO writes it.
-    """
+    """Return the class of a line, its other numbers, and how many of these are of the shape."""
     first, *rest = line.split()
     try:
         values = [*map(float, rest)]

@@ -52,10 +52,7 @@ class Keypoints(RowArrays, frozen=True, eq=False):
         return is_labelled, before[self.stop] - before[self.start]
 
     def extent(self) -> FloatArray:
-        """Return the box around the labelled joints of each annotation, (N, 4) x, y, width, height.
-
-        NaN where no joint is labelled.
-        """
+        """Return the box around the labelled joints of each annotation, (N, 4); NaN without one."""
         packed = self.packed()
         is_labelled, n_labelled = packed.labelled()
         result = np.full((len(self), 4), np.nan)
@@ -68,19 +65,12 @@ class Keypoints(RowArrays, frozen=True, eq=False):
         return result
 
     def are_extents(self, bbox: FloatArray) -> BoolArray:
-        """Return which of (N, 4) boxes are no more than the extent of the key points, (N,).
-
-        Key points drawn without a box got their extent as the box.
-        """
+        """Return which of (N, 4) boxes are no more than the extent of the key points, (N,)."""
         same: BoolArray = np.all(np.abs(bbox - self.extent()) <= _SAME, axis=1)
         return same
 
     def scales(self, bbox: FloatArray) -> tuple[FloatArray, Counter[str]]:
-        """Return the squared scale of each annotation, (N,), and the counts of its sources.
-
-        The squared scale is the area given in the file, else the area of the box, else the area of
-        the box around the labelled joints. The key points must be packed.
-        """
+        """Return the squared scale of each annotation, (N,), and the counts of its sources."""
         of_box, extent = bbox[:, 2] * bbox[:, 3], self.extent()
         is_extent = np.all(np.abs(bbox - extent) <= _SAME, axis=1)
         of_points = np.nan_to_num(extent[:, 2] * extent[:, 3])
@@ -98,10 +88,7 @@ class Keypoints(RowArrays, frozen=True, eq=False):
 
 
 def largest_moves(keypoints: Keypoints, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the largest difference of a joint between two annotations, in x or y, (P,) pixels.
-
-    Only joints labelled in both count; 0 where the annotations have different numbers of joints.
-    """
+    """Return the largest difference of a joint between two annotations, in x or y, (P,) pixels."""
     held = keypoints.stop - keypoints.start
     n_joints = np.where(held[left] == held[right], held[left], 0)
     first, _ = rows(keypoints.start[left], keypoints.start[left] + n_joints)
@@ -128,10 +115,7 @@ _RIGHT = r"(?i)right|(?<![a-z])r(?![a-z])"
 
 
 def coco_places(joints: Sequence[str]) -> tuple[int, ...]:
-    """Return the index of each joint among COCO's 17 joints; empty if they are not COCO's.
-
-    They are COCO's if they have the same names, in any order, or if there are 17 without names.
-    """
+    """Return the index of each joint among COCO's 17, by name if it has one; else empty."""
     if len(joints) != len(COCO_JOINTS):
         return ()
     plain = [joint.strip().lower().replace(" ", "_").replace("-", "_") for joint in joints]

@@ -112,10 +112,7 @@ def joined(spans: IndexArray) -> IndexArray:
 
 
 def runs_of_spans(spans: IndexArray, n_pixels: int) -> IndexArray:
-    """Return the run lengths of spans among `n_pixels` pixels; the inverse of `spans_of_runs`.
-
-    The last run is one outside the mask, of length 0 if the last pixel is inside.
-    """
+    """Return the run lengths of spans among `n_pixels` pixels; the inverse of `spans_of_runs`."""
     return np.diff(spans.ravel(), prepend=0, append=n_pixels)
 
 
@@ -142,10 +139,7 @@ def span_bounds(spans: IndexArray, height: int) -> tuple[float, float, float, fl
 def turned(
     spans: IndexArray, height: int, width: int, check: Callable[[int], None] | None = None
 ) -> IndexArray:
-    """Return the spans column by column of a mask with spans row by row; columns are not joined.
-
-    `check` is called with their number before memory is taken for them, and may raise.
-    """
+    """Return the spans column by column of a mask with spans row by row; columns are not joined."""
     first = _without(spans, spans + width)
     if check is not None:
         check(int((first[:, 1] - first[:, 0]).sum()))
@@ -180,18 +174,7 @@ def decode_counts(counts: bytes) -> IndexArray:
 
     Each number is written in groups of five bits, lowest first. 32 is added if more groups follow,
     and 48 is added to make each group a character. From the fourth number on, the difference from
-    the number two places before is stored (COCO's `maskApi.c`). Raises ValueError if the text does
-    not have this form.
-
-    Parameters
-    ----------
-    counts : bytes
-        COCO's compressed form.
-
-    Returns
-    -------
-    (R,) int64
-        Lengths of runs in pixels, beginning with a run outside the mask.
+    the number two places before is stored (COCO's `maskApi.c`). Raises ValueError otherwise.
     """
     text = np.frombuffer(counts, np.uint8).astype(np.int64) - 48
     if len(text) == 0:

@@ -57,11 +57,7 @@ def corners(boxes: FloatArray) -> FloatArray:
 
 
 def corner_moves(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the largest distance between corresponding corners of paired boxes, in x or y, (P,).
-
-    Corners correspond so that this distance is smallest. Half turns, and swapping the sides with a
-    quarter turn, therefore change nothing.
-    """
+    """Return the largest distance of corners of paired boxes, in x or y, in their best order."""
     before, after = corners(left), corners(right)
     ways = [np.abs(before - np.roll(after, way, axis=1)).max((1, 2), initial=0) for way in range(4)]
     found: FloatArray = np.min(ways, axis=0)
@@ -69,10 +65,7 @@ def corner_moves(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def width_marks(boxes: FloatArray) -> FloatArray:
-    """Return a line that shows the angle, from the middle of the first side inwards, (N, 2, 2).
-
-    The first side is the width, which is the top side of an upright box.
-    """
+    """Return a line that shows the angle, from the middle of the first side inwards, (N, 2, 2)."""
     points = corners(boxes)
     middle = points[:, :2].mean(1)
     inwards = boxes[:, :2] - middle
@@ -105,10 +98,7 @@ def _directions(degrees: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def smallest_angle(boxes: FloatArray) -> FloatArray:
-    """Return the same N rectangles with angles from 0 up to 90; sides are swapped as needed.
-
-    Boxes that differ by half turns, and the four descriptions of a square, become exactly equal.
-    """
+    """Return the same N rectangles with angles from 0 up to 90; sides are swapped as needed."""
     result = boxes.copy()
     angle = np.mod(boxes[:, 4], 180)
     # Just below 0, the remainder is rounded to 180.
@@ -203,10 +193,7 @@ def _smallest_around(points: FloatArray) -> FloatArray:
 
 
 def scaled(boxes: FloatArray, factors: FloatArray) -> FloatArray:
-    """Return N rotated boxes after their images are stretched by (N, 2) factors.
-
-    Stretching makes a parallelogram of each; its area and the direction of its width are kept.
-    """
+    """Return N rotated boxes after their images are stretched by (N, 2) factors."""
     cosine, sine = _directions(boxes[:, 4])
     direction = np.stack([cosine, sine], 1) * factors
     stretch = np.hypot(*direction.T)
@@ -227,10 +214,7 @@ _OF_SIDE = 1e-3
 
 
 def equal_edges(left: FloatArray, right: FloatArray) -> BoolArray:
-    """Return which edges of paired boxes are the same, but for rounding, (P, 4), (P, 4) → (P, 4).
-
-    Edges are left, top, right and bottom.
-    """
+    """Return which edges (left, top, …) of paired boxes are the same, but for rounding, (P, 4)."""
     side = np.minimum(right[:, 2] - right[:, 0], right[:, 3] - right[:, 1])
     tolerance = np.minimum(_OF_SIDE * side, ROUNDED_PX)[:, None]
     result: BoolArray = np.abs(left - right) <= tolerance
@@ -238,9 +222,6 @@ def equal_edges(left: FloatArray, right: FloatArray) -> BoolArray:
 
 
 def beyond_rounding(offset: FloatArray, percent: FloatArray) -> BoolArray:
-    """Return which mean offsets rounding does not explain, (N,), (N,) → (N,).
-
-    Offsets are in pixels or degrees, and in percent of a size; NaN where they have none.
-    """
+    """Return which mean offsets rounding does not explain, (N,), (N,) → (N,)."""
     result: BoolArray = (np.abs(offset) > ROUNDED_PX) | (np.abs(percent) > 100 * _OF_SIDE)
     return result

@@ -125,11 +125,7 @@ def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:  # no
 def attributes_of(
     element: Element, of_shape: Mapping[str, object] | None = None, *, is_tracked: bool = False
 ) -> Record:
-    """Return the attributes of an annotation, with values `of_shape` such as its rotation.
-
-    Values of the shape keep their names. An answer to an attribute of the label that has such a
-    name follows "label.", whether or not the shape has the value.
-    """
+    """Return the values of a shape, and the answers to attributes of its label."""
     values, own = element.values, OF_SHAPES + _OF_TRACKS * is_tracked
     found = {**of_shape} if of_shape else {}
     for key in OF_SHAPES[:3]:

@@ -53,10 +53,7 @@ _LENGTH_WIDTHS = (3, 4, 8, 16)
 
 
 def person(value: object) -> str:
-    """Return who completed an annotation; "" if nobody is named.
-
-    Some exports have numbers for annotators, others objects with number and e-mail.
-    """
+    """Return who completed an annotation; "" if nobody is named."""
     given = shapes.mapping(value)
     both = f"{plain_text(given.get('first_name'))} {plain_text(given.get('last_name'))}".strip()
     named = plain_text(given.get("email")) or plain_text(given.get("username")) or both
@@ -213,10 +210,7 @@ def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) ->
 
 
 def shape_of(region: Region, size: Size, masks: Masks) -> Record:  # noqa: PLR0911
-    """Return the COCO geometry keys of a region.
-
-    Raises ValueProblemError if the values are not as Label Studio writes them.
-    """
+    """Return the COCO geometry keys of a region."""
     kind, value = region.kind, region.value
     degrees = shapes.degrees_of(value.get("rotation"), "rotation")
     if kind == "rectangle":
@@ -335,10 +329,7 @@ def brush_mask(numbers: object, width: int, height: int) -> RowMask:
 
 
 def brush_numbers(runs: IndexArray) -> list[int]:
-    """Encode (R,) run lengths of all pixels, row by row, as the numbers under `rle`.
-
-    The first run is outside the mask. This is the inverse of `brush_mask`.
-    """
+    """Encode (R,) run lengths of all pixels, row by row, as the numbers under `rle`."""
     bits = [f"{4 * runs.sum():032b}{7:05b}", *(f"{width - 1:04b}" for width in _LENGTH_WIDTHS)]
     longest = 1 << _LENGTH_WIDTHS[-1]
     for number, length in enumerate(runs.tolist()):

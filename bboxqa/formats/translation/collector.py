@@ -189,10 +189,7 @@ class Collector:
             image["annotators"].append(annotator)
 
     def shared(self, images: Iterable[Record], annotator: str, number: int = 1) -> Record:
-        """Return the keys that annotations of images by a person share, who was asked about them.
-
-        `number` counts the times that the person annotated them; "" is nobody.
-        """
+        """Return the keys that annotations by a person share, who was asked about the images."""
         for image in images if annotator else ():
             self.ask(image, annotator)
         found = {"annotator": annotator} if annotator else {}
@@ -201,10 +198,7 @@ class Collector:
     def begin_work(
         self, key: Hashable, images: Iterable[Record], annotator: str, label: str, where: Where
     ) -> Record | None:
-        """Return `shared` of the work of a person on what `key` tells apart; None if it repeats.
-
-        Repeated work is left out, unless sessions are compared. `label` names the images.
-        """
+        """Return `shared` of the work of a person on what `key` tells apart; None if it repeats."""
         self._works[key, annotator] += 1
         number = self._works[key, annotator]
         if number == 1 or self.sessions:
@@ -250,10 +244,7 @@ class Collector:
     def size(
         self, image: Record, name: str, sides: Sequence[object], where: Where
     ) -> tuple[int, int] | None:
-        """Set the width and height of an image; return its size, or None if it is unknown.
-
-        An invalid size, and one that contradicts an earlier one, are defects, once per image.
-        """
+        """Set and return the size of an image, None if unknown; report it if invalid or another."""
         label = f"image {one_line(name)}" if name else "the image"
         try:
             width, height = map(side_of, sides, ("the width", "the height"))
@@ -335,10 +326,7 @@ class Collector:
         return found
 
     def labelled(self, record: Record, label: str, where: Where, missing: str) -> int:
-        """Add an annotation with its label; return its row, or -1 without a box.
-
-        If it has no label, the defect says `missing`, such as "shape 3: has no label".
-        """
+        """Add an annotation with its label; return its row, or -1 without a box."""
         name = label or UNLABELLED
         if "bbox" not in record:
             record["label"] = name

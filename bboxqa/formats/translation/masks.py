@@ -106,10 +106,7 @@ class Masks:
         self._runs = Allowance("runs of pixels", 1 << 23, (2, 32))
 
     def record(self, mask: RowMask, size: Size | None) -> Record:
-        """Return the box of a mask, and if requested the mask in an image of a known size.
-
-        Raises MaskProblemError if it is empty, lies beyond the image, or has too many runs.
-        """
+        """Return the box of a mask, and if requested the mask in an image of a known size."""
         bbox = mask.bounds()
         if size is None:
             return {"bbox": bbox}
@@ -205,10 +202,7 @@ def runs_of(annotation: Record) -> tuple[IndexArray, int, int]:
 
 
 class RowMasks:
-    """Converts the masks of a content.
-
-    The methods raise DatasetError if the masks so far have too many runs or pixels for their text.
-    """
+    """Converts the masks of a content; refuses those with too many runs or pixels in their text."""
 
     def __init__(self) -> None:
         self._runs = Allowance("runs of pixels", 1 << 22, (2, 32))

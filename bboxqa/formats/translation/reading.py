@@ -79,10 +79,7 @@ class ToolOrigin(Collector):
         return self._in_words(self._place(row))
 
     def regions_of(self, rows: IndexArray) -> IndexArray:
-        """Return the first of some annotations in the region of each: at the same JSON pointer.
-
-        A region has several annotations if it has several labels. Several boxes may be on one line.
-        """
+        """Return the first of some annotations in the region of each: at the same JSON pointer."""
         first: dict[Where, int] = {}
         found = []
         for row in rows.tolist():
@@ -220,10 +217,7 @@ def read_document(translate: Translate, path: Path, settings: ReadSettings) -> R
 
 
 def read_file(translate: Translate, path: Path, options: ReadSettings) -> AnnotationFile:
-    """Return the annotations of a source; see `bboxqa.formats.format.Reader`.
-
-    Raises DatasetError with all defects that would falsify a result.
-    """
+    """Return the annotations of a source; see `bboxqa.formats.format.Reader`."""
     document, found = _read(translate, path, options)
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
     columns, of_columns = measured(
@@ -276,10 +270,7 @@ def _stop(text: bytes, error: BaseException) -> tuple[int, str]:
 def json_of(
     member: Member, into: Collector, decode: Callable[[bytes], Any] = msgspec.json.decode
 ) -> Any:
-    """Return the content of a file; None if it is not JSON, which is reported as a defect.
-
-    Raises BrokenTextError if it is the only file of a source.
-    """
+    """Return the content of a file; None if it is not JSON, which is reported as a defect."""
     text = member.text()
     try:
         return decode(text)

@@ -105,10 +105,7 @@ def degrees_of(value: object, name: str, *, in_radians: bool = False) -> float:
 
 
 def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatArray:
-    """Return (K, 2) points, at least `least`; raises ValueProblemError for any other value.
-
-    Expected is a list of ``[x, y]``, or of objects with the keys x and y.
-    """
+    """Return (K, 2) points, at least `least`; raises ValueProblemError for any other value."""
     if not isinstance(values, list) or len(values) < least:
         found = "missing" if values is None else repr(values)[:_SHOWN]
         raise ValueProblemError(f"{name} are {found}; expected {least} or more [x, y]")
@@ -122,10 +119,7 @@ def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatA
 
 
 def side_of(value: object, name: str) -> int | None:
-    """Return a side of an image in pixels, from a number or its text; None if missing.
-
-    Raises ValueProblemError if no image can have such a side.
-    """
+    """Return a side of an image in pixels, from a number or its text; None if missing."""
     # Data frames have NaN for empty cells.
     if value is None or value != value or value == "":  # noqa: PLR0124
         return None
@@ -163,10 +157,7 @@ def rotated(points: FloatArray, centre: tuple[float, float], degrees: float) -> 
 
 
 def rotations_of(points: FloatArray) -> FloatArray:
-    """Return the clockwise rotation of (N, 4, 2) rectangles in degrees; NaN for other shapes.
-
-    The rotation is the angle of a side, from 0 up to 90, since any corner may be the first.
-    """
+    """Return the clockwise angle of a side of (N, 4, 2) rectangles, from 0 up to 90, else NaN."""
     # Operations along the first axis take a third of the time of those along a short last one.
     vertices = np.ascontiguousarray(points.transpose(2, 1, 0))
     x, y = np.roll(vertices, -1, 1) - vertices
@@ -191,10 +182,7 @@ def corners(x: float, y: float, width: float, height: float) -> FloatArray:
 def ellipse(
     centre: tuple[float, float], radii: tuple[float, float], degrees: float = 0
 ) -> FloatArray:
-    """Return (K, 2) points of an ellipse rotated clockwise about its centre.
-
-    These are 72 points, and the outermost ones of a rotated ellipse, so that bounds are exact.
-    """
+    """Return (K, 2) points of an ellipse rotated clockwise about its centre."""
     turn = np.deg2rad(degrees)
     along, across = radii
     outermost = np.array(
@@ -225,11 +213,7 @@ def outlined(points: FloatArray, degrees: float = 0) -> Record:
 
 
 def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
-    """Return the (K, 2) rings that are not holes, which lie inside an even number of others.
-
-    Some tools apply the even-odd rule and do not mark holes, whereas COCO fills all rings. Raises
-    ValueProblemError if the rings are too entangled for that to be found out in a few seconds.
-    """
+    """Return the (K, 2) rings inside of an even number of others; those between are holes."""
     import shapely
 
     if len(rings) * sum(map(len, rings)) > _MOST_PAIRS:

@@ -121,20 +121,14 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
         return outlines_of(self.annotations)
 
     def kind_of(self, annotation: Record, *, any_rectangle: bool = False) -> Kind:
-        """Return the kind of outline of an annotation; "box" for an upright box.
-
-        A rectangle without an angle counts as a polygon, unless `any_rectangle`.
-        """
+        """Return the kind of outline; that of a rectangle without an angle is mostly "polygon"."""
         kind = self.outlines[annotation["id"]].kind
         if kind == "rotation" and not any_rectangle and np.isnan(said_angle(annotation)):
             return "polygon"
         return kind
 
     def rotated(self, annotation: Record, *, any_rectangle: bool = False) -> FloatArray | None:
-        """Return the rotated box of an annotation, (5,), read-only; else None.
-
-        Its angle is the rotation attribute, if that is the angle of a side.
-        """
+        """Return the rotated box of an annotation, (5,), read-only; else None."""
         is_rotated = self.kind_of(annotation, any_rectangle=any_rectangle) == "rotation"
         return self.outlines[annotation["id"]].box if is_rotated else None
 
@@ -172,10 +166,7 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     def files(
         self, folder: str, suffix: str, paths: Mapping[str, tuple[str, ...]] | None = None
     ) -> Iterator[tuple[int, str, list[Record], tuple[str, ...]]]:
-        """Yield index of image, annotator and their annotations, and the path of their file.
-
-        By default, `paths` of images inside the folder are their names, made safe.
-        """
+        """Yield index of image, annotator and their annotations, and the path of their file."""
         paths = safe_paths(map(image_name, self.images)) if paths is None else paths
         people = people_paths(self.annotators)
         for place, image in enumerate(self.images):
@@ -186,10 +177,7 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def without_categories(content: Content, names: Container[str]) -> Content:
-    """Return a content without categories and their annotations.
-
-    Images list who was asked, as it no longer follows from who drew something there.
-    """
+    """Return a content without categories and their annotations."""
     kept = [each for each in content.categories if each["name"] not in names]
     ids = {each["id"] for each in kept}
     return replace(
@@ -205,10 +193,7 @@ def without_categories(content: Content, names: Container[str]) -> Content:
 
 
 def with_suffix(content: Content, suffix: str) -> Content:
-    """Return a content in which names of images without a suffix of pictures end in one.
-
-    Raises ConfigError if it is no such suffix, or if two images would have one name.
-    """
+    """Return a content in which names of images without a suffix of pictures end in one."""
     if without_ending(f"a{suffix}") != "a":
         raise ConfigError(f"image suffix is {suffix!r}; expected such as .jpg or .png")
     images = [
@@ -222,10 +207,7 @@ def with_suffix(content: Content, suffix: str) -> Content:
 
 
 def image_name(image: Record) -> str:
-    """Return the file name of an image, or its id if it has no file name.
-
-    Half of a character, which UTF-8 does not have, is written as the escape that messages show.
-    """
+    """Return the file name of an image, else its id, with half characters as their escape."""
     name = str(image.get("file_name") or image.get("own_id") or image["id"])
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode()
 
@@ -351,10 +333,7 @@ FOLDER = "folder"
 
 
 def held_as_one(content: Content, to_format: Writer) -> tuple[Content, list[str]]:
-    """Return a content whose outlines of several rings a format holds, and notes on them.
-
-    They become masks, or single rings with bridges, as masks do in formats without masks.
-    """
+    """Return a content whose outlines of several rings a format holds, and notes on them."""
     holds = to_format.holds
     if "holes" in holds or "polygon" not in holds:
         return content, []
@@ -456,11 +435,7 @@ class Parts(msgspec.Struct, frozen=True):
             raise ConfigError(f"{to_format.title} needs the parts train and val")
 
     def of_images(self, content: Content) -> dict[int, str]:
-        """Return the part of each image, by its id; the same for any order of images.
-
-        Groups are drawn at random, the largest first; each goes where most images are missing.
-        Raises ConfigError if an image is in no group, or a part gets none.
-        """
+        """Return the part of each image, by its id; the same for any order of images."""
         groups: dict[str, list[int]] = defaultdict(list)
         for image in sorted(content.images, key=image_name):
             name = image_name(image)
