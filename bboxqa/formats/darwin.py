@@ -138,7 +138,6 @@ def _image_of(annotation: _Values, images: dict[str, Record]) -> Record | None:
 
 
 def _key_points(annotation: _Values) -> Record:
-    """Return the key points of an annotation with their names; empty if it has none."""
     if "keypoint" in annotation:
         return {"keypoints": [*shapes.numbers_of(annotation["keypoint"], ("x", "y")), 2]}
     keypoints: list[float] = []

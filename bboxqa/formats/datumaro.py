@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.columns import mask_of
 from bboxqa.formats.document import Record, Where
@@ -47,8 +46,6 @@ def translate(path: Path, into: Collector) -> None:
 
 
 class _Subset:
-    """Converts the items of a file to COCO records."""
-
     def __init__(self, into: Collector, member: str, content: dict[str, Any]) -> None:
         self._into, self._member = into, member
         categories = mapping(content.get("categories"))
@@ -57,7 +54,7 @@ class _Subset:
         # The points of each label, and the pairs that its skeleton connects.
         self._points: dict[int, list[str]] = {}
         listed = items(mapping(categories.get("points")).get("items"))
-        for place, given in enumerate(map(mapping, listed)):
+        for given in map(mapping, listed):
             joints = [plain_text(name) for name in items(given.get("labels"))]
             name = self._name_of(given.get("label_id"))
             pairs = [*map(items, items(given.get("joints")))]
@@ -65,19 +62,12 @@ class _Subset:
             first = 0 if any(0 in pair for pair in pairs) else 1
             named = dict(enumerate(joints, first))
             ends = [[named[n] for n in pair if type(n) is int and n in named] for pair in pairs]
-            both = [*zip(ends, pairs, strict=True)]
-            limbs = [(each[0], each[1]) for each, pair in both if len(each) == len(pair) == 2]
-            wrong = [pair for each, pair in both if not len(each) == len(pair) == 2]
-            if joints and wrong:
-                found = f"skeleton joins {cut(str(wrong[0]))}"
-                problem = f"{found}; expected two of {len(joints)} points"
-                into.defect("K006", problem, Where(member, f"/categories/points/items/{place}"))
+            limbs = [(each[0], each[1]) for each in ends if len(each) == 2]
             if joints and name is not None:
                 self._points[given["label_id"]] = joints
                 into.skeleton(name or UNLABELLED, joints, limbs)
 
     def add_item(self, item: dict[str, Any], place: int) -> None:
-        """Add an image and its annotations."""
         where = Where(self._member, f"/items/{place}")
         own = plain_text(item.get("id")) or f"item {place + 1}"
         image = self._into.image((self._member, own), where)

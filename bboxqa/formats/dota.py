@@ -114,4 +114,3 @@ DOTA = Writer(
     # Files have no suffixes of pictures.
     read_name=lambda _, place: place,
 )
-"""Four corners in pixels."""

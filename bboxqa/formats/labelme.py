@@ -81,7 +81,6 @@ def _name_in_folder(path: str, place: str) -> str:
 def _add_shape(
     into: Collector, value: _Values, image: Record, where: Where, points: Sequence[_Values]
 ) -> None:
-    """Add a shape with the points of its group."""
     shape, label = _shape_of(into, value, image), plain_text(value.get("label"))
     record = into.boxed(shape)
     if points:
@@ -125,8 +124,7 @@ def _shape_of(into: Collector, value: _Values, image: Record) -> Record:
         return {"shape": one_line(kind[:40])}
     least = 2 if kind in ("rectangle", "circle") else 3
     if len(points) < least or (kind == "circle" and len(points) != 2):
-        found = f"a {kind} has {count(len(points), 'point')}"
-        raise ValueProblemError(f"{found}; expected {least}" + " or more" * (least == 3))
+        raise ValueProblemError(f"a {kind} has {count(len(points), 'point')}; expected {least}")
     if kind == "rectangle" and len(points) == 2:
         return {"bbox": shapes.bounds(points)}
     if kind == "circle":
@@ -142,7 +140,6 @@ def _shape_of(into: Collector, value: _Values, image: Record) -> Record:
 
 
 def _group_of(shape: Any) -> int | str | None:
-    """Return the id of the group of a shape; None if it is not in a group."""
     group = shape.get("group_id") if isinstance(shape, dict) else None
     return group if isinstance(group, int | str) else None
 
@@ -242,4 +239,3 @@ LABELME = Writer(
     read_name=lambda name, place: _name_in_folder(name.rpartition("/")[2].strip(), place),
     needs_sizes="all images",
 )  # fmt: skip
-"""Rectangles, polygons, masks, and groups of points."""

@@ -94,7 +94,6 @@ def values_in(data: bytes, pictures: Allowance, *, in_colours: bool | None = Fal
 
 
 def _check(pictures: Allowance, size: tuple[int, int], n_bytes: int, data: bytes) -> None:
-    """Refuse an image that would take more than `n_bytes` per pixel allow."""
     width, height = size
     if width * height > MOST_PIXELS or width * height * n_bytes > _MOST_BYTES:
         problem = f"has {width:,} × {height:,} pixels of {n_bytes} bytes"
@@ -151,8 +150,7 @@ class Runs(NamedTuple):
     value: NDArray[Any]
     """(R,) The value of each run."""
     piece: IndexArray
-    """(R,) int64. The piece that each run is in: pixels of one value that touch, also at corners.
-    """
+    """(R,) int64. The piece of each run: pixels of one value that touch, also at corners."""
 
     def groups(self, key: NDArray[Any]) -> Iterator[tuple[IndexArray, IndexArray]]:
         """Yield the runs of each value of a key, in ascending order, and their spans, joined."""
@@ -248,7 +246,6 @@ def translate(path: Path, into: Collector) -> None:
 
 
 def _image_of(member: Member, mode: str) -> str:
-    """Return the path of the image of a mask, with the suffix of the mask."""
     name = _IN_CONTENT.sub(r"\1labels", member.name)
     if mode != "objects":
         return name
@@ -264,7 +261,6 @@ Names = tuple[Mapping[int, str], bool]
 
 
 def _names_in(path: Path, members: Sequence[Member]) -> Names:
-    """Return the table of classes; empty without one."""
     around = [each for folder, _ in folders_around(path) for each in folder.direct_members]
     named = (each for each in (*members, *around) if each.name.rpartition("/")[2] == NAMES)
     if (found := next(named, None)) is None:
@@ -286,8 +282,6 @@ def _names_in(path: Path, members: Sequence[Member]) -> Names:
 
 
 class _MaskRecords:
-    """Converts masks to COCO records."""
-
     def __init__(self, into: Collector, mode: str, names: Names) -> None:
         value = (into.settings.choices.mask or "").partition(":")[2]
         self._mode, self._value = mode, int(value) if value else None
@@ -358,7 +352,6 @@ class _MaskRecords:
             raise DatasetError([f"{seen[values[-1]][0]}: {shown}; expected one"], f"{one}\n{_EACH}")
 
     def _add(self, image: int, runs: Runs, rows: IndexArray, mask: RowMask, where: Where) -> None:
-        """Add an object, given by its runs, its mask and its place."""
         into, value, is_class = self._into, int(runs.value[rows[0]]), self._mode == "classes"
         shape = into.masks.record(mask, (mask.width, mask.height))
         colour = f"{value >> 16},{value >> 8 & 255},{value & 255}"
@@ -458,4 +451,3 @@ MASKS = Writer(
     read_name=lambda _, place: place,
     needs_sizes="all images",
 )
-"""A value an object, and a value a class."""

@@ -57,8 +57,6 @@ def translate(path: Path, into: Collector) -> None:
 
 
 class _Records:
-    """Converts files to COCO records."""
-
     def __init__(self, path: Path, classes: Sequence[dict[str, Any]], into: Collector) -> None:
         self._into, self._path = into, path
         self._classes = {plain_text(e.get("title")): plain_text(e.get("shape")) for e in classes}
@@ -74,10 +72,8 @@ class _Records:
             into.skeleton(plain_text(each.get("title")), [*names.values()], limbs)
             self._joints |= names
         self.paths: list[tuple[Record, str]] = []
-        """The images, and their paths in the project."""
 
     def add_image(self, member: Member, content: dict[str, Any]) -> None:
-        """Add the objects of an image."""
         if "figures" in content or "frames" in content:
             self._into.tally["other"] += 1
             return

@@ -160,11 +160,9 @@ def split_rows(
 
 
 def _json_rows(name: str, text: str) -> Table:
-    """Return a table of JSON objects, one a line or in an array."""
     is_array = text.lstrip()[:1] == "["
 
     def texts() -> Iterator[tuple[int, str]]:
-        """Yield the text of each row, with the line in which it begins."""
         if not is_array:
             lines = enumerate(io.StringIO(text, newline=""), start=1)
             yield from ((number, line) for number, line in lines if not line.isspace())

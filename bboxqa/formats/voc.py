@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -16,13 +16,6 @@ from bboxqa.formats.member import Member
 from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
-from bboxqa.formats.translation.shapes import (
-    ValueProblemError,
-    degrees_of,
-    number_of,
-    numbers_of,
-    turned_box,
-)
 from bboxqa.formats.writing.content import Content, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
 from bboxqa.formats.xml_elements import (
@@ -86,9 +79,6 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
         found = (0, "as CVAT and datumaro write them")
     elif chosen is not None:
         found = (chosen, "as given")
-    if said not in ("", "0", "1"):
-        problem = f"{file}: first_pixel is {one_line(said)!r}; expected 0 or 1"
-        into.defect("T001", problem, where)
     into.tally[f"{_HOW[found[0]]}, {found[1]}"] += b"<bndbox" in data
     inner = path_below(root.said("filename"))
     last, name = PurePosixPath(inner).name, _in_folder(inner, place)
@@ -105,9 +95,7 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
     for number, each in enumerate(root.all("object"), start=1):
         at = Where(member.name, each.line)
         with into.refusing(f"object {number}", at):
-            # Along an edge of the image, corners of both axes may be equal.
-            edges = {0, 1, image.get("width"), image.get("height")}
-            shape, is_turned = _shape_of(each, found[0], edges)
+            shape, is_turned = _shape_of(each, found[0])
             record = {**shape, "image_id": image["id"]}
             into.sign(record, clean(each.said("annotator")))
             marks = [mark for mark in _MARKS if each.said(mark) in ("1", "true", "True", "yes")]
@@ -120,39 +108,35 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
                 into.defect("T030", problem, at, row)
 
 
-def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Record, bool]:
+def _shape_of(found: Element, base: int) -> tuple[Record, bool]:
     """Return the geometry keys of an object, and whether its corners were swapped."""
     rotated, box, outline = map(found.find, ("robndbox", "bndbox", "polygon"))
     if rotated is not None:
         # As roLabelImg writes it.
         texts = {each.name: each.text.strip() for each in rotated.inside}
-        x, y, width, height, angle = numbers_of(texts, ("cx", "cy", "w", "h", "angle"))
+        x, y, width, height, angle = shapes.numbers_of(texts, ("cx", "cy", "w", "h", "angle"))
         corner = (x - width / 2 - base, y - height / 2 - base)
-        return turned_box((*corner, width, height), math.degrees(angle)), False
+        return shapes.turned_box((*corner, width, height), math.degrees(angle)), False
     inside = outline.inside if outline is not None else ()
     numbers = [each for each in inside if re.fullmatch(r"[xy]\d*", each.name)]
-    xy = [number_of(each.text.strip(), each.name) for each in numbers]
+    xy = [shapes.number_of(each.text.strip(), each.name) for each in numbers]
     # There are none where x and y are not as many.
     points = np.array([] if len(xy) % 2 else xy, np.float64).reshape(-1, 2) - base
     if box is None:
         if len(points) < 3:
-            raise ValueProblemError("has no bndbox, as Pascal VOC needs")
+            raise shapes.ValueProblemError("has no bndbox, as Pascal VOC needs")
         return shapes.outlined(points), False
     texts = {each.name: each.text.strip() for each in box.inside}
-    given = left, top, right, bottom = numbers_of(texts, _BOX_SIDES)
+    left, top, right, bottom = shapes.numbers_of(texts, _BOX_SIDES)
     is_turned = left > right or top > bottom
-    for one, other in ((3, 0), (2, 1)) if is_turned else ():
-        if given[one] == given[other] and given[one] not in edges:
-            what = f"{_BOX_SIDES[one]} repeats {_BOX_SIDES[other]}"
-            raise ValueProblemError(f"{what}, so that the corners are out of order")
     (left, right), (top, bottom) = sorted((left, right)), sorted((top, bottom))
     # With inclusive corners, each side is a pixel longer.
     bbox = [left - base, top - base, right - left + base, bottom - top + base]
     # CVAT writes the corners before the rotation, in degrees.
     listed = found.child("attributes").all("attribute")
     said = [e.said("value") for e in listed if e.said("name") == "rotation"]
-    if degrees := degrees_of(said[0], "rotation") % 360 if said else 0.0:
-        return turned_box(bbox, degrees), is_turned
+    if degrees := shapes.degrees_of(said[0], "rotation") % 360 if said else 0.0:
+        return shapes.turned_box(bbox, degrees), is_turned
     outlined = shapes.outlined(points) if len(points) >= 3 else {}
     return {**outlined, "bbox": bbox}, is_turned
 
@@ -232,8 +216,4 @@ VOC = Writer(
     read_name=lambda name, place: _in_folder(path_below(plain_xml(name).strip()), place),
     needs_sizes="all images",
 )
-"""Boxes: inclusive corners counted from 1 if they are whole numbers, else edges from 0.
-
-Each file states which of the two in `first_pixel`, of which the format knows nothing. Rotated boxes
-are written as by roLabelImg.
-"""
+"""Boxes: inclusive corners counted from 1 if they are whole numbers, else edges from 0."""

@@ -80,7 +80,6 @@ class _Classes(msgspec.Struct):
     """Why the file, or its `kpt_shape`, cannot be read, and the line."""
 
     def where(self, line: int) -> Where:
-        """Return the location of a line."""
         return Where(self.member.name if self.is_inside else "", line)
 
 
@@ -143,8 +142,7 @@ def _described(path: Path, members: Sequence[Member], labels: Sequence[Member]) 
             pair = " and ".join(sorted((inside[0].member.name, each.member.name)))
             raise DatasetError(
                 [f"{path}: {pair} have different classes; expected one list for one annotator"],
-                "Keep the right one, and move the other elsewhere. If they are of two people, name "
-                "the folder of each, after unpacking an archive.",
+                "Keep the right one. If they are of two people, name the folder of each.",
             )
     found = chain.from_iterable(_class_files(e.direct_members) for e, _ in folders_around(path))
     return [*inside, *(replace(each, is_inside=False) for each in found)]
@@ -165,7 +163,6 @@ def _class_files(members: Sequence[Member]) -> list[_Classes]:
 
 
 def _by_place(paths: Iterable[str], folder: str) -> dict[str, str]:
-    """Return the names of images in a list, by place."""
     wholes = [p if PureWindowsPath(p).drive else str(PurePosixPath(folder, p)) for p in paths]
     places = {each: label_folders.place_of(each) for each in wholes}
     return {place: place + PurePosixPath(each).suffix for each, place in places.items()}
@@ -193,18 +190,15 @@ def _check_parts(found: _Classes, members: Sequence[Member], into: Collector) ->
 
 def _label_of(line: str, keypoints: tuple[int, int] | None) -> tuple[int, list[float], int]:
     """Return the class of a line, its other numbers, and how many of these are of the shape."""
-    first, *rest = line.split()
     try:
-        values = [*map(float, rest)]
-        number = float(first)
+        number, *values = map(float, line.split())
     except ValueError:
-        what = "commas; expected points and spaces" if "," in line else "a value that is no number"
-        raise ValueProblemError(f"{line[:60]!r} has {what}") from None
-    if not number.is_integer() or not 0 <= number < 1 << 31:
-        raise ValueProblemError(f"the class is {first}; expected a whole number, 0 or more")
+        number, values = math.nan, []
     # The sum is not finite where one is not.
-    if not math.isfinite(sum(values)):
-        raise ValueProblemError(f"{line[:60]!r} has a value that is not finite")
+    if not math.isfinite(number + sum(values)):
+        raise ValueProblemError(f"{line[:60]!r} has a value that is no number")
+    if not number.is_integer() or not 0 <= number < 1 << 31:
+        raise ValueProblemError(f"the class is {number:g}; expected a whole number, 0 or more")
     n, n_shape = len(values), 4
     n_pose = 4 + math.prod(keypoints or (0,))
     if n not in {4, 5, n_pose, n_pose + 1}:
@@ -223,10 +217,8 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> tuple[int, list[f
 
 
 class _LabelRecords:
-    """Converts label files to COCO records, and collects images, categories and counts."""
-
     def __init__(self, described: list[_Classes], into: Collector) -> None:
-        self._into, self._ids = into, dict[int, int]()
+        self._into = into
         # The first file with class names is the one that counts.
         self._named = next((e for e in described if e.names or not e.keypoints), None)
         self._names = self._named.names if self._named else {}
@@ -243,13 +235,11 @@ class _LabelRecords:
             into.notes.append("no data.yaml or classes.txt has names: categories are class numbers")
             return
         for number, name in sorted(self._names.items()):
-            where = self._named.where(self._named.lines[number])
-            self._ids[number] = into.category(name, where)
+            into.category(name, self._named.where(self._named.lines[number]))
         for code, problem, line in self._named.defects:
             into.defect(code, problem, self._named.where(line))
 
     def add_file(self, member: Member, image: Record, text: str) -> None:
-        """Add the labels of a file."""
         lines = enumerate(text.splitlines(), start=1)
         filled = [(at, line) for at, line in lines if line.strip()]
         has_size = "width" in image
@@ -264,11 +254,9 @@ class _LabelRecords:
                 if has_size:
                     size = (image["width"], image["height"])
                     record = self._shape_of(number, values, n_shape, size)
-                    record |= {
-                        "image_id": image["id"],
-                        "category_id": self._category(number, where),
-                    }
-                    row = self._into.annotation(record, where)
+                    name = self._names.get(number) or f"class {number}"
+                    ids = {"image_id": image["id"], "category_id": self._into.category(name, where)}
+                    row = self._into.annotation(record | ids, where)
             except ValueProblemError as error:
                 # That labels need `kpt_shape` follows from its problem.
                 if not (self._is_unread and "kpt_shape" in str(error)):
@@ -314,11 +302,6 @@ class _LabelRecords:
             record["score"] = values[-1]
             into.tally["score"] += 1
         return record
-
-    def _category(self, number: int, where: Where) -> int:
-        if number not in self._ids:
-            self._ids[number] = self._into.category(f"class {number}", where)
-        return self._ids[number]
 
 
 def _classes_of(member: Member) -> _Classes:
@@ -399,7 +382,6 @@ def _text(node: "Node | None") -> str:
 
 
 def _pairs(node: "Node | None") -> "list[tuple[str, Node]]":
-    """Return the keys and values of a mapping; none of any other node."""
     pairs = node.value if node is not None and node.id == "mapping" else []
     return [(key.value, value) for key, value in pairs if isinstance(key.value, str)]
 
@@ -478,7 +460,6 @@ def _paths(content: Content) -> dict[str, tuple[str, ...]]:
 
 
 def _n_joints(content: Content) -> int:
-    """Return the largest number of key points that an annotation has."""
     listed = (len(each.get("keypoints") or ()) // 3 for each in content.annotations)
     return max([*listed, *map(len, content.joint_names.values()), 1])
 
@@ -499,7 +480,6 @@ def _settings(content: Content, n_joints: int, parts: Sequence[str]) -> str:
 
 
 def _box(_content: Content, annotation: Record) -> FloatArray:
-    """Return the centre and the size of a box, (2, 2)."""
     x, y, width, height = annotation["bbox"]
     return np.array([[x + width / 2, y + height / 2], [width, height]])
 
@@ -512,7 +492,6 @@ def _ring(content: Content, annotation: Record) -> FloatArray:
 
 
 def _four_corners(_content: Content, annotation: Record) -> FloatArray:
-    """Return the four corners of an annotation, or of its box for other outlines."""
     found = corners_of(annotation)
     return bbox_corners(annotation) if found is None else found
 
@@ -537,4 +516,3 @@ YOLO, YOLO_SEGMENT, YOLO_OBB, YOLO_POSE = (
         ("pose", _box, ("keypoints", "keypoint box", "visibility")),
     )
 )
-"""Boxes, outlines, four corners, and boxes with key points."""

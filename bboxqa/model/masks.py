@@ -154,7 +154,6 @@ def turned(
 
 
 def _without(spans: IndexArray, others: IndexArray) -> IndexArray:
-    """Return spans without the pixels of others."""
     edges = np.concatenate([spans[:, 0], spans[:, 1], others[:, 0], others[:, 1]])
     # A span adds 1 and one of the others takes 2, so that only pixels in a span alone are at 1.
     steps = np.repeat(np.array([1, -1, -2, 2], np.int8), len(spans))

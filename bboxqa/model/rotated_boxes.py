@@ -7,19 +7,10 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray
 
 FiveNumbers = Literal[
-    "cxcywh-ccw-degrees",
-    "cxcywh-cw-degrees",
-    "cxcywh-cw-radians",
-    "cxcywh-ccw-radians",
-    "xywh-cw-degrees",
-    "xywh-ccw-degrees",
-    "xywh-cw-radians",
-    "xywh-ccw-radians",
-]
-"""Layouts of a box of five numbers: centre or top left corner, width, height, and the angle.
-
-A box given by its top left corner is rotated about its centre. The order is that of preference.
-"""
+    "cxcywh-ccw-degrees", "cxcywh-cw-degrees", "cxcywh-cw-radians", "cxcywh-ccw-radians",
+    "xywh-cw-degrees", "xywh-ccw-degrees", "xywh-cw-radians", "xywh-ccw-radians",
+]  # fmt: skip
+"""Layouts of five numbers, the preferred first; all boxes are rotated about their centre."""
 
 # If corners are further from a rectangle than this, in pixels and as a share of its longer side,
 # the shape is not a rectangle. Files round corners to whole pixels.
@@ -173,7 +164,6 @@ _ENDS = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2], [1, 3]])
 
 
 def _smallest_around(points: FloatArray) -> FloatArray:
-    """Return the smallest rectangle around each quadrilateral."""
     sides = points[:, _ENDS[:, 1]] - points[:, _ENDS[:, 0]]
     length = np.hypot(sides[..., 0], sides[..., 1])
     is_point = length == 0

@@ -51,12 +51,10 @@ class Conversion(msgspec.Struct, frozen=True):
     """What was written."""
 
     path: Path
-    """The file or folder."""
     n_files: int
     n_images: int
     n_annotations: int
     annotators: tuple[str, ...]
-    """Names of the annotators."""
     losses: tuple[Loss, ...]
     """What annotators said, and was left out because the format cannot hold it."""
     notes: tuple[str, ...]
@@ -81,13 +79,11 @@ class Target(msgspec.Struct, frozen=True):
 
     path: Path
     to: str
-    """The name of the format."""
     lossy: bool = False
     force: bool = False
     as_predictions: bool = False
     parts: Parts | None = None
     image_suffix: str = ""
-    """The suffix of names of images that have none."""
 
 
 def convert(
@@ -222,7 +218,6 @@ def convert_with(
 
 
 def _refuse(content: Content, to_format: Writer, losses: Iterable[Loss]) -> None:
-    """Raise DatasetError with all losses, and images without the size that the format needs."""
     problems, advice = [], []
     drawn = {each.get("image_id") for each in (*content.annotations, *content.apart)}
     sizeless = [
@@ -335,7 +330,6 @@ def _is_file(path: Path, to_format: Writer) -> bool:
 
 
 def _write(path: Path, to_format: Writer, files: Iterator[Written]) -> int:
-    """Write all files, or none; return their number."""
     if _is_file(path, to_format):
         every = list(files)
         if len(every) != 1:

@@ -75,7 +75,7 @@ def test_very_many_nested_rings_are_told_apart():
 
 def test_rings_that_are_too_entangled_are_refused():
     rings = [np.array([[k, 500.0], [k, 0], [k, 1000]]) for k in range(3000)]
-    with pytest.raises(ValueProblemError, match="has 3,000 paths, which are too entangled"):
+    with pytest.raises(ValueProblemError, match="has 3,000 paths; expected an object of its own"):
         outer_rings(rings)
 
 

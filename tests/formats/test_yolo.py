@@ -143,7 +143,7 @@ def test_a_picture_without_labels_is_asked_for_or_not(tmp_path, missing, n_asked
         ("0 .5 .5 .2 x", "T001", "has a value that is no number"),
         ("0.5 .5 .5 .2 .2", "T001", "the class is 0.5"),
         ("-1 .5 .5 .2 .2", "T001", "the class is -1"),
-        ("0 .5 .5 .2 nan", "T001", "has a value that is not finite"),
+        ("0 .5 .5 .2 nan", "T001", "has a value that is no number"),
         ("0 320 .5 .2 .2", "T001", "a coordinate is 320, which is in pixels; expected 0 to 1,"),
         ("0 .1 .1 .2 .2 1.2 .3", "T003", "a coordinate is 1.2;"),
     ],
@@ -303,7 +303,7 @@ def test_a_finding_for_each_file_and_cause(tmp_path):
     # One of each cause, which come before the second file in pixels.
     assert [line.partition("labels/")[2][0] for line in shown] == ["a", "c", "d"]
     assert "in pixels" in shown[0]
-    assert "has commas; expected points and spaces" in shown[1]
+    assert "has a value that is no number" in shown[1]
 
 
 def test_names_keep_the_form_of_their_letters(tmp_path):

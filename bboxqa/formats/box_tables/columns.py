@@ -226,7 +226,6 @@ def _box_rows(
     form: str,
     problems: dict[int, str],
 ) -> BoxRows:
-    """Return the boxes of rows, all at once if each has four plain numbers."""
     keys, none = FORMS.get(form, ("bbox",)), [None] * len(at)
     columns = [cells.get(key, none) for key in keys]
     if len(keys) > 1 and not any(bool in {*map(type, each)} for each in columns):
@@ -311,7 +310,6 @@ def sides_of_boxes(boxes: BoxRows, columns: Columns, choices: Choices) -> dict[s
 
 
 def _objects_in(given: object) -> list[Cells]:
-    """Return the objects of an image, which cells of csv hold as JSON."""
     found: Any = given if holds(given) else []
     if isinstance(found, str):
         with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
@@ -396,7 +394,6 @@ def _cell(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a numpy or pandas value to one that JSON can hold."""
     if type(value).__name__ in {"NAType", "NaTType"}:
         return None
     for name in ("tolist", "item", "isoformat"):

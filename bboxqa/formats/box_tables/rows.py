@@ -40,13 +40,7 @@ from bboxqa.formats.source import SourcePath, only_file
 from bboxqa.formats.tables import Table, class_names, refuse_repeated, split_rows, table_in
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, UNLABELLED, Collector
-from bboxqa.formats.translation.shapes import (
-    LEAST_PIXELS,
-    MOST_BEYOND,
-    degrees_of,
-    mapping,
-    plain_text,
-)
+from bboxqa.formats.translation.shapes import mapping, plain_text
 from bboxqa.formats.writing.content import Content, Loss, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES, losses_of
 
@@ -130,8 +124,6 @@ def name_in(cell: str) -> str:
 
 
 class _TableRecords(msgspec.Struct):
-    """Converts rows to COCO records."""
-
     member: str
     table: Table
     rows: BoxRows
@@ -143,17 +135,14 @@ class _TableRecords(msgspec.Struct):
         return read(text) if self.table.is_text else text
 
     def label(self, row: int) -> str:
-        """Return a row as messages call it."""
         number = self.rows.place[row]
         return f"{self.table.word} {self.rows.at[row]}" + f", object {number}" * bool(number)
 
     def defect(self, code: str, row: int, problem: str, place: int = -1) -> None:
-        """Report a problem of a row, and of the annotation at a place that it became."""
         where = Where(self.member, self.rows.at[row])
         self.into.defect(code, f"{self.label(row)}: {problem}", where, place)
 
     def add(self, form: str, names: Mapping[str, str], *, has_shares: bool) -> None:
-        """Add the boxes of rows, and the images and annotators of rows without one."""
         into, part, of_row = self.into, self.rows, self.images()
         is_drawn = ~np.isnan(part.numbers[:, 0])
         if not any(who for row, (_, who) in of_row.items() if not is_drawn[row]):
@@ -187,7 +176,6 @@ class _TableRecords(msgspec.Struct):
                     self.defect("T003", row, problems[row], place)
 
     def record(self, row: int, box: list[float], texts: Mapping[str, str]) -> Record:
-        """Return the box of an annotation, with texts and the further keys of its row."""
         cells = self.rows.cells
         if "created_at" in cells:
             texts = {**texts, "created_at": plain_text(cells["created_at"][row])}
@@ -199,7 +187,7 @@ class _TableRecords(msgspec.Struct):
         with suppress(TypeError, ValueError, OverflowError, KeyError):
             record["score"] = float(cells["score"][row])
         if "rotation" in cells and holds(angle := cells["rotation"][row]):
-            record |= shapes.turned_box(box, degrees_of(angle, "rotation"))
+            record |= shapes.turned_box(box, shapes.degrees_of(angle, "rotation"))
         return record
 
     def images(self) -> dict[int, tuple[Record, str]]:
@@ -221,7 +209,6 @@ class _TableRecords(msgspec.Struct):
         return found
 
     def image(self, cells: Mapping[str, Any], row: int) -> tuple[Record, str] | None:
-        """Return image and annotator, who was asked, of a row; None without an image."""
         into, where, given = self.into, Where(self.member, self.rows.at[row]), cells.get("image")
         name = plain_text(given.get("path")) if isinstance(given, dict) else self.cell("image", row)
         if not name:
@@ -248,8 +235,8 @@ class _TableRecords(msgspec.Struct):
             self.into.defect("T002", problem + also, Where(self.member, 1))
         farthest = np.abs(numbers - 0.5).argmax(1)
         share = numbers[np.arange(len(rows)), farthest]
-        are_pixels = has_size & (np.abs(share) > LEAST_PIXELS)
-        is_odd = has_size & (np.abs(share - 0.5) > 0.5 + MOST_BEYOND)
+        are_pixels = has_size & (np.abs(share) > shapes.LEAST_PIXELS)
+        is_odd = has_size & (np.abs(share - 0.5) > 0.5 + shapes.MOST_BEYOND)
         problems = {}
         for place in np.flatnonzero(are_pixels | is_odd).tolist():
             row, said = int(rows[place]), f"{names[farthest[place]]} is {share[place]:g}"
@@ -283,10 +270,7 @@ COLUMNS = (
     "image", "image_id", "image_width", "image_height", "annotator", "category", "id",
     "x", "y", "width", "height", "iscrowd",
 )  # fmt: skip
-"""The columns of every table.
-
-`rotation`, `track` and keys with texts and numbers follow, if annotations have them.
-"""
+"""The columns of every table, before those that only some have."""
 
 _TITLE = "a table of boxes"
 _ROTATION = "rotation"
@@ -301,7 +285,7 @@ def _losses(content: Content) -> Iterator[Loss]:
     boxes = np.array([each["bbox"] for each in content.annotations], np.float64).reshape(-1, 4)
     unit, is_share = unit_of(boxes)
     if unit != "pixels":
-        noun = f"box of numbers up to {LEAST_PIXELS}"
+        noun = f"box of numbers up to {shapes.LEAST_PIXELS}"
         why = f"{_TITLE} with many of these is read as shares of the image"
         why += "; to read it: --box-format xywh-pixels"
         small = compress(content.annotations, is_share)

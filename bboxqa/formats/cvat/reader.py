@@ -40,12 +40,9 @@ class Job(msgspec.Struct, frozen=True):
     assignee: str
     where: Where
     size: list[str]
-    """Width and height of the frames of a video, as written in the file."""
     source: str
-    """The file name of a video."""
     is_video: bool
     frames: range | None
-    """The frames to be annotated; None if the file does not say."""
 
 
 def _assignee(work: Element) -> str:
@@ -214,8 +211,6 @@ def translate(path: Path, into: Collector) -> None:
 
 
 class _Records:
-    """Converts the elements of a file to COCO records."""
-
     def __init__(self, member: str, into: Collector) -> None:
         self._member = member
         self._into, self._tally = into, into.tally
@@ -229,7 +224,6 @@ class _Records:
         self._images: dict[tuple[str, str], Record] = {}
 
     def add(self, element: Element) -> None:
-        """Add the header, or the shapes of an image or a track."""
         if element.name == "meta":
             self._add_header(element)
         elif element.name == "image":
@@ -248,7 +242,6 @@ class _Records:
             self._add_track(element.values, element.inside)
 
     def _add_header(self, meta: Element) -> None:
-        """Add the jobs and labels of the element `meta`."""
         parts = filter(None, map(meta.find, ("project", "task", "job")))
         if (whole := next(parts, None)) is None:
             return
@@ -292,7 +285,6 @@ class _Records:
         return own[0] if len(own) == 1 else None
 
     def _add_track(self, track: Mapping[str, str], inside: Sequence[Element]) -> None:
-        """Add the shapes of a track that are in a frame."""
         self._tally["tracks"] += 1
         for each in inside:
             if each.name == "track":
@@ -314,7 +306,6 @@ class _Records:
             self._add_shape(each, track.get("label"), image, shared, frame)
 
     def _annotator(self, job: Job | None) -> str:
-        """Return who annotated images or tracks; empty if the file names nobody."""
         if job is not None and job.assignee:
             return job.assignee
         return UNNAMED if self._is_anybody_named else ""
@@ -372,12 +363,10 @@ class _Records:
         if n_frames > most:
             n_shapes = count(self._tally["shapes"], "shape")
             problem = f"{shown}: its videos have {n_frames:,} frames and {n_shapes}"
-            todo = "If that is right, unpack an archive, and export jobs one by one. "
-            todo += "Otherwise correct <size> in <meta>."
+            todo = "Correct <size> in <meta>, or unpack an archive and export jobs one by one."
             raise DatasetError([f"{problem}; expected at most {most:,} frames"], todo)
 
     def finish(self) -> None:
-        """Add unused labels, the frames without shapes, and notes."""
         for name, line in self._labels.items():
             if name not in self._apart:
                 self._into.category(name, Where(self._member, line))

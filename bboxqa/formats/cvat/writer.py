@@ -140,7 +140,6 @@ def _shape(
     annotation: Record,
     joints: Sequence[str] = (),
 ) -> str:
-    """Return a shape with its attributes; `joints` are the points of a skeleton."""
     said = mapping(annotation.get(ATTRIBUTES))
     own = {key: _own_text(key, said.get(key)) or default for key, (default, _) in _OWN.items()}
     values = {"label": label, "source": annotation.get("source", "manual")}
@@ -191,7 +190,6 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
 
 
 def _number(value: float) -> str:
-    """Return a coordinate with up to six decimals."""
     return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
@@ -238,4 +236,3 @@ CVAT_XML = Writer(
         and _is_held(f"{ATTRIBUTES}.{name}", value)
     ),
 )  # fmt: skip
-"""One file per annotator, who is the assignee of its task."""

@@ -99,17 +99,13 @@ class _Work(msgspec.Struct):
 
 
 class _Task(msgspec.Struct):
-    """A task: the data shown to annotators, and their annotations."""
-
     pointer: str
     name: str
     """Its id, or its place in the file from 1."""
     data: Value = msgspec.field(default_factory=dict)
     works: list[_Work] = msgspec.field(default_factory=list)
     images: dict[str, list[str]] = msgspec.field(default_factory=dict)
-    """The addresses of its images by data key."""
     records: dict[str, Record] = msgspec.field(default_factory=dict)
-    """The records of its images by address."""
     n_unnamed: int = 0
     has_answers: bool = False
     """Whether its data may hold answers of the annotator, as in JSON-MIN."""
@@ -134,8 +130,6 @@ class _Task(msgspec.Struct):
 
 
 class _Records:
-    """Converts tasks to COCO records, and collects images, categories and counts."""
-
     def __init__(self, member: Member, into: Collector) -> None:
         self._member = member.name
         self._into, self._tally = into, into.tally
@@ -194,7 +188,6 @@ class _Records:
         self._add(task)
 
     def _object(self, task: _Task, value: object, pointer: str) -> Value | None:
-        """Return a JSON object; report and leave out any other value."""
         if type(value) is dict:
             return value
         self._defect("T001", task, f"found {_shown(value)}; expected an object", pointer)
@@ -312,7 +305,6 @@ class _Records:
     def _add_region(
         self, label: str, where: Where, task: _Task, region: Region, shared: Record
     ) -> None:
-        """Add a region with its key points, as one annotation per label."""
         given = region.result
         if (address := self._address(task, given)) is None:
             keys, tag = first_few([*task.images], 5, one_line), given.get("to_name")
@@ -350,7 +342,6 @@ class _Records:
                 self._into.defect("T003", f"{label}: {problem}", where, row)
 
     def finish(self) -> None:
-        """Name the images, and add notes."""
         names = image_names(address for _, address, _ in self._images)
         for record, address, task in self._images:
             record["file_name"] = names.get(address) or task.label
@@ -362,12 +353,10 @@ class _Records:
             if self._is_anybody_named:
                 problem = f"{label}: an annotation does not say who completed it"
             into.defect("T005", problem, Where(self._member, pointer))
-        if self._tally["numbered"]:
-            numbering = "annotators are numbered task by task, so results per annotator mix people"
-            into.nobody_notes.append(f"{number} without completed_by: {numbering}")
-        elif self._unnamed:
-            who = ", who may be several people" if len(self._unnamed) > 1 else ""
-            into.nobody_notes.append(f"{number} without completed_by, here by '{UNNAMED}'{who}")
+        if self._unnamed:
+            more = ", numbered in each task" * (self._tally["numbered"] > 0)
+            more += ", who may be several people" * (len(self._unnamed) > 1)
+            into.nobody_notes.append(f"{number} without completed_by, here by '{UNNAMED}'{more}")
         for model, n in (+self._models).items():
             counts = f"counts as an annotator: {count(n, 'prediction')} in the file"
             into.notes.append(f"{one_line(model)} is a model and {counts}")

@@ -165,7 +165,6 @@ class Region(msgspec.Struct):
     labels: list[str]
     attributes: Record = msgspec.field(default_factory=dict)
     points: "list[Region]" = msgspec.field(default_factory=list)
-    """Its key points."""
 
 
 def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) -> list[Region]:
@@ -393,7 +392,6 @@ def _files(content: Content) -> Iterator[Written]:
 
 
 def _vector(image: Record, line: Record) -> Record:
-    """Return the region of a line, each vertex of which names the one before."""
     own, sides = shown_id(line), (image["width"], image["height"])
     points = np.reshape(line["points"], (-1, 2)) * (100 / np.array(sides))
     vertices = [
@@ -405,7 +403,6 @@ def _vector(image: Record, line: Record) -> Record:
 
 
 def _regions(content: Content, image: Record, annotation: Record) -> Iterator[Record]:
-    """Yield the region of an annotation, followed by its joints."""
     joints = content.joints_of(annotation)
     width, height = image["width"], image["height"]
     dots = [{"x": e.x * 100 / width, "y": e.y * 100 / height, "width": _DOT} for e in joints]
@@ -439,7 +436,6 @@ def _labelled(image: Record, kind: str, value: Record, name: str) -> Record:
 
 
 def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, Record]:
-    """Return the type of a region, and its geometry in percent of the image."""
     kind = content.kind_of(annotation)
     across, down = 100 / image["width"], 100 / image["height"]
     if kind == "polygon":
@@ -484,7 +480,6 @@ def _losses(content: Content) -> Iterator[Loss]:
 
 
 def _written_person(name: str) -> object:
-    """Return an annotator as Label Studio writes people: by number, or by e-mail."""
     return int(name) if name.isdecimal() and str(int(name)) == name else {"email": name}
 
 
@@ -508,4 +503,3 @@ STUDIO_JSON = Writer(
     losses=_losses,
     needs_sizes="drawn images",
 )  # fmt: skip
-"""Tasks with annotations, or with predictions."""

@@ -92,9 +92,7 @@ class Collector:
         self.masks = Masks(outlines=settings.outlines or settings.rotated)
         """Converts masks, within limits for all of them."""
         self.numbered_images: dict[str, str] = {}
-        """See `bboxqa.formats.records.AnnotationFile`."""
         self.tally: Counter[str] = Counter()
-        """Counts for notes."""
         self.people: Counter[str] = Counter()
         """The number of signed annotations by annotator."""
         self.defects: list[ToolDefect] = []
@@ -380,11 +378,8 @@ class Collector:
 
 
 def _without_session(record: Record) -> Record:
-    """Return a record without the key that no format has."""
     return {key: each for key, each in record.items() if key != "session"}
 
 
 Translate = Callable[[Path, Collector], None]
-"""Translates a source to COCO records, which it adds to a collector. Raises DatasetError if the
-files cannot be read at all; single records with errors are left out and reported as defects.
-"""
+"""Adds the COCO records of a source to a collector, and its wrong records as defects."""

@@ -30,7 +30,6 @@ from bboxqa.model.masks import (
 )
 
 Size = tuple[int, int]
-"""Width and height in pixels."""
 MOST_RUNS = 1 << 21
 """Runs of pixels that a mask may have column by column, as COCO holds masks."""
 
@@ -50,10 +49,8 @@ class RowMask(msgspec.Struct, frozen=True, eq=False):
     """(N, 2) int64. Begins and ends of runs among the pixels of the part, row by row."""
     width: int
     height: int
-    """Size of the part in pixels."""
     left: int = 0
     top: int = 0
-    """Position of the part in the image."""
     n_characters: int = 0
     """Length of the text that gives the mask."""
 

@@ -145,7 +145,6 @@ def _shown_file(path: Path, member: str) -> str:
 
 
 def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPlace]:
-    """Yield the places of values or lines of a file, with excerpts."""
     if text.startswith(PARQUET) or is_picture(file):
         # These files have neither lines nor text.
         yield from [OwnPlace(file, "", Spot(1, 1, 0), "")] * len(ats)

@@ -1,6 +1,7 @@
 """Values and shapes of annotation tools: checked, and converted to COCO records."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ class ValueProblemError(ValueError):
     """A value that is not as its tool writes it; its text follows "object 7: "."""
 
     code = "T001"
-    """The rule that the defect is of."""
 
 
 class UnknownSizeError(ValueProblemError):
@@ -72,21 +72,15 @@ def items(value: object) -> list[Any]:
 
 def number_of(value: object, name: str) -> float:
     """Return a finite number, also from its text; raises ValueProblemError for any other value."""
-    found = value
+    found: float = np.nan
     if isinstance(value, str):
-        try:
+        with suppress(ValueError):
             found = float(value)
-        except ValueError:
-            found = np.nan
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        found = np.nan
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        found = value
     if not abs(found) < LARGEST:
-        shown, expected = "missing" if value is None else repr(value)[:_SHOWN], "a number"
-        if LARGEST <= abs(found) < np.inf:
-            expected += f" within ±{LARGEST:,.0f}"
-        elif isinstance(value, str) and "," in value:
-            expected += " without a comma, such as 0.5"
-        raise ValueProblemError(f"{name} is {shown}; expected {expected}")
+        shown = "missing" if value is None else repr(value)[:_SHOWN]
+        raise ValueProblemError(f"{name} is {shown}; expected a number within ±{LARGEST:,.0f}")
     return found
 
 
@@ -185,12 +179,8 @@ def ellipse(
     """Return (K, 2) points of an ellipse rotated clockwise about its centre."""
     turn = np.deg2rad(degrees)
     along, across = radii
-    outermost = np.array(
-        [
-            np.arctan2(-across * np.sin(turn), along * np.cos(turn)),
-            np.arctan2(across * np.cos(turn), along * np.sin(turn)),
-        ]
-    )
+    sine, cosine = np.sin(turn), np.cos(turn)
+    outermost = np.arctan2([-across * sine, across * cosine], [along * cosine, along * sine])
     regular = 2 * np.pi * np.arange(SIDES) / SIDES
     angle = np.sort(np.concatenate([regular, outermost, outermost + np.pi]) % (2 * np.pi))
     # The first angle is 0; an outermost point may be just before it, at nearly one turn.
@@ -217,10 +207,7 @@ def outer_rings(rings: Sequence[FloatArray]) -> list[FloatArray]:
     import shapely
 
     if len(rings) * sum(map(len, rings)) > _MOST_PAIRS:
-        raise ValueProblemError(
-            f"has {len(rings):,} paths, which are too entangled to find the holes among them: "
-            "draw them as objects of their own"
-        )
+        raise ValueProblemError(f"has {len(rings):,} paths; expected an object of its own for each")
     polygons = np.array([shapely.Polygon(ring) if len(ring) > 2 else None for ring in rings])
     x, y = np.array([ring[0] for ring in rings]).T
     is_inside = shapely.contains_xy(polygons[:, None], x, y)

@@ -32,7 +32,6 @@ from bboxqa.model.masks import MAX_MASK_PIXELS
 KEY_POINT = "key point"
 """The shape of an annotation that is a single point."""
 NameKind = Literal["category", "image", "annotator"]
-"""What a name is of."""
 
 
 def joints_named(category: Record) -> list[str]:
@@ -56,28 +55,20 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Images, categories and annotations, with unique integer ids."""
 
     images: Sequence[Record]
-    """Each has `id` and, if known, `file_name`, `width`, `height` and `annotators`, the annotators
-    who were asked. `own_id` is the id in its file if that is text.
-    """
+    """Each has `id` and, if known, `file_name`, `width`, `height` and `annotators`, who were
+    asked. `own_id` is the id in its file if that is text."""
     categories: Sequence[Record]
     """Each has `id` and `name`."""
     annotations: Sequence[Record]
     """Each has `id`, `image_id`, `category_id` and `bbox`; `annotator` if one is named; and
-    `own_id`, the id that its tool shows, if that is not a whole number. An annotation with key
-    points but no box has their extent as `bbox`, and its kind as `shape`.
-    """
+    `own_id`, the id of its tool. One with key points alone has their extent, and a `shape`."""
     apart: Sequence[Record] = ()
-    """Annotations without a box: each has its `shape`. One with `points`, which are x and y in
-    turn, also has `id`, `image_id`, `label`, and `annotator` if one is named.
-    """
+    """Annotations without a box: each has its `shape`, lines also `points`, which are x and y in
+    turn, `id`, `image_id`, `label`, and `annotator` if one is named."""
     repeats: Sequence[str] = ()
-    """The place of each annotation of an image by someone who had annotated it before, which is
-    left out.
-    """
+    """The places of annotations that are left out, of images that their author had annotated."""
     asked: Sequence[Sequence[str]] = ()
-    """For each image, the annotators who were asked, even if its record does not list them; empty
-    if no annotators are named.
-    """
+    """For each image, the annotators who were asked, even if its record does not list them."""
     top: Record = msgspec.field(default_factory=dict)
     """Top-level keys of COCO files, such as `info`, in which they do not differ."""
     differing: Sequence[str] = ()
@@ -85,7 +76,6 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     own_names: Mapping[int, str] = msgspec.field(default_factory=dict)
     """By id, the names of categories with control characters, which are escaped in `name`."""
     masks: RowMasks = msgspec.field(default_factory=RowMasks)
-    """Converts masks, within a limit for all of them."""
     as_predictions: bool = False
     """Whether to write predictions instead of annotations for Label Studio."""
     parts: Mapping[int, str] = msgspec.field(default_factory=dict)
@@ -282,12 +272,10 @@ class Writer(msgspec.Struct, frozen=True):
     """A format in which annotations can be written."""
 
     title: str
-    """The name in messages."""
     layout: Literal["file", "folder", "folder or file"]
     """The kind of output. "folder or file" is a single file, for one annotator, if the output name
     ends in the first of `suffixes`."""
     suffixes: tuple[str, ...]
-    """The suffixes of the written files."""
     files: Callable[[Content], Iterator[Written]]
     """Yields the files of a content, without the losses, if the sizes that are needed are known."""
     holds: frozenset[str] = frozenset()
@@ -321,8 +309,7 @@ class Writer(msgspec.Struct, frozen=True):
     lists_parts: bool = False
     """Whether the format lists the images of parts, and does not write a data set for each."""
     becomes_text: Callable[[str, object], bool] = lambda *_: False
-    """Whether an attribute, given by its name and value, is read back as a text though it is none.
-    """
+    """Whether the value of an attribute is read back as a text though it is none."""
 
 
 # Rings that are bridged, and points of rings that overlap: joining more takes minutes.
@@ -420,7 +407,6 @@ class Parts(msgspec.Struct, frozen=True):
     """The key of image records whose values stay together, or "folder"."""
 
     def __post_init__(self) -> None:
-        """Raise ConfigError if the shares are no shares of a whole, or a name is no plain one."""
         parts = [name.replace("-", "").replace("_", "").isalnum() for name, _ in self.shares]
         is_whole = abs(sum(share for _, share in self.shares) - 1) <= _NEAR
         are_shares = all(share > 0 for _, share in self.shares) and is_whole
@@ -445,12 +431,8 @@ class Parts(msgspec.Struct, frozen=True):
                 for key in str(self.group_by).split("."):
                     group = group.get(key) if isinstance(group, dict) else None
             if isinstance(group, dict | list) or group in (None, ""):
-                known = ", ".join(map(one_line, sorted({*image} - {"annotators"})))
                 problem = f"image {one_line(name)} has no {self.group_by!r} to group by"
-                expected, more = f"a key of all images ({known})", f", or {FOLDER}"
-                if self.group_by == FOLDER:
-                    problem, more = f"image {one_line(name)} is in no folder to group by", ""
-                raise ConfigError(f"{problem}; expected {expected}{more}")
+                raise ConfigError(f"{problem}; expected a key of all images, or {FOLDER}")
             groups[str(group)].append(image["id"])
         whole = [*groups.values()]
         drawn = [whole[place] for place in np.random.default_rng(self.seed).permutation(len(whole))]

@@ -201,7 +201,6 @@ def _record_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
 
 
 def _keys_lost(content: Content, to_format: Writer) -> Iterator[Loss]:
-    """Yield losses of keys, such as "attributes.occluded", and of values that are changed."""
     holds, why = to_format.holds, f"{to_format.title} has no place for it"
     known = {*_OF_ANNOTATIONS, *(holds - _NO_KEYS), *to_format.keys(content)}
     lists: tuple[tuple[Iterable[Record], str, set[str], Callable[[Record], str]], ...] = (
@@ -293,5 +292,4 @@ def _lost_ids(content: Content, holds: Collection[str]) -> Iterator[str]:
 
 
 def _quoted(names: Sequence[str]) -> str:
-    """Return the first names in quotes, and the number of others."""
     return first_few(names, _LISTED, lambda each: repr(one_line(each)))

@@ -20,7 +20,6 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _safe_part(name: str) -> str:
-    r"""Return a name as one part of a path, with escapes for unsafe characters."""
     text = _REFUSED.sub(_escape, name)
     if _DEVICES.fullmatch(text):
         text = _escaped(text)

@@ -32,7 +32,6 @@ class Outline(msgspec.Struct, frozen=True, eq=False):
     """An upright "box", "rotation" for another rectangle, with or without a given angle, "polygon",
     "holes" for several rings, or "mask"."""
     box: FloatArray | None = None
-    """Centre, sides and angle of a rectangle, read-only."""
     moved: float = 0.0
     """The largest distance of its corners from those in the file, in x or y, in pixels."""
 
