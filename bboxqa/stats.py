@@ -17,17 +17,14 @@ from bboxqa.agreement.consistency import cronbach_alpha, intraclass_correlations
 from bboxqa.agreement.intervals import totals
 from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label, membership_probabilities
 from bboxqa.agreement.resampling import Difference
-from bboxqa.core.errors import ConfigError, in_python_words
+from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.answers import annotator_similarity, cluster_annotators
-from bboxqa.formats import ratings as _reader
 from bboxqa.formats.ratings import from_array as ratings_from_table
 from bboxqa.formats.ratings import from_columns as ratings_from_columns
-from bboxqa.formats.ratings import is_unit_table, with_missed
+from bboxqa.formats.ratings import is_unit_table, read_ratings, with_missed
 from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates, column_of
 from bboxqa.pipelines.ratings import difference
 from bboxqa.pipelines.ratings import measure as _measure
-
-read_ratings = in_python_words(_reader.read_ratings)
 
 __all__ = [
     "COEFFICIENTS",
@@ -57,7 +54,6 @@ __all__ = [
 ]
 
 
-@in_python_words
 def measure(
     ratings: Ratings | Mapping[str, Any] | Any,
     coefficients: str | Sequence[str] | None = None,
@@ -129,7 +125,6 @@ def measure(
     return _measure(ratings, coefficients, **settings)
 
 
-@in_python_words
 def ratings_from_frame(
     frame: Mapping[str, Any] | Any,
     *,

@@ -1,6 +1,5 @@
 """Settings of `agree` and `validate`, typed and checked, and their TOML files."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar, get_args
@@ -194,13 +193,6 @@ def validate_settings_from(values: Mapping[str, Any]) -> ValidateSettings:
     return settings
 
 
-# msgspec's names of types, and the words that messages use for them.
-_TYPE = re.compile(r"`([\w |]+)`")
-_WORDS = {
-    "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
-    "object": "a table", "str": "a text",
-}  # fmt: skip
-
 _Settings = TypeVar("_Settings", AgreeSettings, ValidateSettings)
 
 
@@ -220,22 +212,15 @@ def _converted(values: Mapping[str, Any], kind: type[_Settings]) -> _Settings:
         found = values.get(name)
         if index.isdigit() and isinstance(found, list | tuple):
             found = found[int(index)]
-        message = message[0].lower() + message[1:]
-        message = _TYPE.sub(_in_words, message)
         choices = _choices(kind.__annotations__.get(key))
         if choices:
             raise ConfigError(unknown_name(found, choices), name) from None
-        raise ConfigError(f"is {found!r}: {message}", key) from None
+        raise ConfigError(f"is {found!r}: {message[0].lower()}{message[1:]}", key) from None
     for name, low, high in _RANGES:
         number = getattr(settings, name, None)
         if number is not None and not low <= number <= high:
             raise ConfigError(f"is {number:g}; expected {low:g} to {high:g}", name)
     return settings
-
-
-def _in_words(types: re.Match[str]) -> str:
-    words = [_WORDS.get(name) for name in types[1].split(" | ") if name != "null"]
-    return " or ".join(word for word in words if word) or types[0]
 
 
 def _plain(value: Any) -> Any:
@@ -259,8 +244,6 @@ READING_KEYS = (
 """The keys of the table ``[reading]``: those of `bboxqa.reading`."""
 STAGES = ("consensus", "audit")
 """The keys of what `bboxqa batch` makes of a project besides measuring it: true or false."""
-_OPTIONS = {"iou": "iou_threshold", "map": "category_map", "pattern": "filter"}
-"""The keys of options with another name."""
 _LARGEST = 1_000_000
 
 
@@ -318,8 +301,6 @@ def read_settings_file(name: str) -> SettingsFile:
         for table, keys in tables.items():
             if key in keys:
                 raise ConfigError(f"{path}: {key} belongs into the table [{table}]")
-        if key in _OPTIONS:
-            raise ConfigError(f"{path}: unknown setting {key!r}; did you mean {_OPTIONS[key]!r}?")
     with naming(path):
         settings_from(values)
     return SettingsFile(values, validate, reading, stages)
@@ -358,11 +339,5 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(content.decode("utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{path}: is not TOML: lists or tables are nested too deeply") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: is not TOML: {error}") from None
-    except ValueError:
-        raise ConfigError(f"{path}: is not TOML: a number has thousands of digits") from None

@@ -415,7 +415,7 @@ def _causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool =
     """Return the findings of some rules in a file: errors, or warnings if there are no errors."""
     from bboxqa.model.findings import Severity
     from bboxqa.model.settings import ValidateSettings
-    from bboxqa.report.findings import concise_line, content, place
+    from bboxqa.report.findings import concise_line
     from bboxqa.rules.runner import validate_documents
 
     of = document.annotations
@@ -436,14 +436,7 @@ def _causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool =
     of_code: dict[str, list[Finding]] = {}
     for each in errors or warnings:
         of_code.setdefault(each.code, []).append(each)
-    # What stops a run is not called a warning.
-    lines = [
-        concise_line(each)
-        if each.severity is Severity.ERROR
-        else f"{place(each)}: {each.code} {content(each)}"
-        for some in of_code.values()
-        for each in some[:_LISTED_OF_A_RULE]
-    ]
+    lines = [concise_line(e) for some in of_code.values() for e in some[:_LISTED_OF_A_RULE]]
     n_others = sum(each.code in of_code for each in every if each not in errors)
     return lines, sum(report.counts[code] for code in of_code) - n_others
 

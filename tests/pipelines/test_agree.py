@@ -389,7 +389,7 @@ def test_progress():
         ({"empty_images": "keep"}, "expected one of agree, unit, skip"),
         ({"iou_threshold": -1, "similarity": "giou"}, "expected more than -1 and at most 1"),
         ({"min_alpha": float("nan")}, "min_alpha is nan; expected -1 to 1"),
-        ({"category_lenient": "yes"}, "category_lenient is 'yes': expected true or false"),
+        ({"category_lenient": "yes"}, "category_lenient is 'yes': expected `bool`"),
     ],
     ids=str,
 )  # fmt: skip
