@@ -15,7 +15,7 @@ from typing import Any
 from bboxqa.agreement.code_tables import alpha_of_codes, cross_table, independence, kappa_of_codes
 from bboxqa.agreement.consistency import cronbach_alpha, intraclass_correlations
 from bboxqa.agreement.intervals import totals
-from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label, membership_probabilities
+from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label
 from bboxqa.agreement.resampling import Difference
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.answers import annotator_similarity, cluster_annotators
@@ -45,7 +45,6 @@ __all__ = [
     "kappa_of_codes",
     "label",
     "measure",
-    "membership_probabilities",
     "ratings_from_columns",
     "ratings_from_frame",
     "ratings_from_table",

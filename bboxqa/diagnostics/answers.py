@@ -176,7 +176,7 @@ def _silhouette(table: FloatArray, labels: IntArray) -> float:
     return float(np.where(known, (nearest - own) / np.where(known, widest, 1), 0).mean())
 
 
-Measure = Literal["agreement", "cosine", "correlation"]
+Measure = Literal["agreement", "cosine"]
 
 
 def annotator_similarity(
@@ -196,16 +196,15 @@ def annotator_similarity(
     n_annotators : int
         A.
     numbers : (K,) float64, optional
-        The values as numbers; cosine and correlation need them.
-    measure : {"agreement", "cosine", "correlation"}
-        The share of equal values; the cosine of the angle between two vectors of numbers;
-        Pearson's correlation.
+        The values as numbers, for the cosine.
+    measure : {"agreement", "cosine"}
+        The share of equal values, or the cosine of the angle between two vectors of numbers.
 
     Returns
     -------
     (A, A) float64
         Symmetric, 1 on the diagonal. NaN where two annotators share no unit; for a cosine, where
-        one gave zeros only; for a correlation, where one gave equal numbers only.
+        one gave zeros only.
 
     Raises
     ------
@@ -226,7 +225,7 @@ def annotator_similarity(
     if measure not in get_args(Measure):
         raise ConfigError(f"measure is {measure!r}; expected one of {', '.join(get_args(Measure))}")
     rated = data.state == Cell.CATEGORY
-    unit, value, annotator = data.unit[rated], data.value[rated], data.annotator[rated]
+    unit, value = data.unit[rated], data.value[rated]
     one = np.ones(len(unit))
     if measure == "agreement":
         _, answer = np.unique(unit * data.n_values + value, return_inverse=True)
@@ -241,21 +240,11 @@ def annotator_similarity(
         )
     else:
         x = numbers[value]
-        if measure == "correlation":
-            # Centring reduces cancellation in the sums below.
-            n = np.maximum(np.bincount(annotator, minlength=n_annotators), 1)
-            x = x - (np.bincount(annotator, x, n_annotators) / n)[annotator]
-        products, squares, sums, shared = (
-            _product(data, n_annotators, unit, *each)
-            for each in ((x, x), (x * x, one), (x, one), (one, one))
+        products, squares = (
+            _product(data, n_annotators, unit, *each) for each in ((x, x), (x * x, one))
         )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            spread = squares
-            if measure == "correlation":
-                products = products - sums * sums.T / shared
-                spread = squares - sums**2 / shared
-            spread = np.where(spread > ROUNDING * squares, spread, np.nan)
-            similarity = np.clip(products / np.sqrt(spread) / np.sqrt(spread.T), -1, 1)
+        length = np.sqrt(np.where(squares > 0, squares, np.nan))
+        similarity = np.clip(products / length / length.T, -1, 1)
     own = np.diag(similarity)
     np.fill_diagonal(similarity, np.where(np.isnan(own), np.nan, 1.0))
     return similarity

@@ -173,10 +173,9 @@ def dependence(
             start, stop = (np.searchsorted(ordered, tried, side) for side in ("left", "right"))
         else:
             tried = ordered[(_SHARES * len(ordered)).astype(np.int64)]
-            if name != "time":
-                # Two digits are enough for a sentence.
-                unit = 10 ** np.maximum(np.floor(np.log10(np.maximum(tried, 1))) - 1, 0)
-                tried = np.ceil(tried / unit) * unit
+            # Two digits are enough for a sentence.
+            unit = 10 ** np.maximum(np.floor(np.log10(np.maximum(tried, 1))) - 1, 0)
+            tried = np.ceil(tried / unit) * unit
             tried = distinct(tried[tried > ordered[0]])
             start, stop = np.zeros(len(tried), np.int64), np.searchsorted(ordered, tried)
         n, k = (stop - start).astype(np.float64), (errors[stop] - errors[start]) * 1.0
