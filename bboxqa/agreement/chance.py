@@ -132,11 +132,7 @@ def linearised(
     table: SumTable,
     evaluate: Callable[[FloatArray], FloatArray],
 ) -> Estimator:
-    """Return (p_a − p_e) / (1 − p_e) with its linearised standard error.
-
-    The (U,) agreement is the result of `unit_agreement`; `chance` / `divisor` is the influence of
-    each unit on half of the expected agreement, (U,).
-    """
+    """Return (p_a − p_e) / (1 − p_e) with its linearised standard error."""
     paired, rated = counts.weight * (counts.size >= 2), counts.weight * (counts.size >= 1)
     observed = float((paired * agreement).sum() / paired.sum())
     if not expected < 1 - ROUNDING:

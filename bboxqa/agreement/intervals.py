@@ -77,11 +77,7 @@ def n_nonzero(table: Any) -> IndexArray:
 
 
 def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int) -> FloatArray:
-    """Return the 95 % interval of each ratio of row sums of two tables, (K, I) each, as (K, 2).
-
-    See `drawn_intervals`. Denominators are not negative; NaN with fewer than two images that have
-    one.
-    """
+    """Return the 95 % interval of each ratio of row sums of two tables, (K, I) each, as (K, 2)."""
     none = np.full((denominator.shape[0], 2), np.nan)
     n_images = n_nonzero(denominator)
     known = np.flatnonzero(n_images > 1)

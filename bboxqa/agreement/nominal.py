@@ -64,11 +64,7 @@ def value_sums(data: Coincidences) -> tuple[FloatArray, FloatArray]:
 
 
 def alpha_of_sums(marginal: FloatArray, agreeing: float, *, one_group: bool) -> Alpha:
-    """Return alpha with its status, from pairable marginals n_c and Σ o_cc.
-
-    If only one value occurs, alpha is undefined; with `one_group` it is 1, as the annotators of a
-    single image agree on everything.
-    """
+    """Return alpha with its status, from pairable marginals n_c and Σ o_cc."""
     total = marginal.sum()
     if total == 0:
         return Alpha(np.nan, np.nan, np.nan, NO_PAIR)
@@ -82,11 +78,7 @@ def alpha_of_sums(marginal: FloatArray, agreeing: float, *, one_group: bool) -> 
 
 
 def pooled_alpha(data: Coincidences, *, one_group: bool | None = None) -> Alpha:
-    """Return alpha over the units of all groups together.
-
-    If only one value occurs, alpha is 1 with `one_group`, by default where the data have one group,
-    and else undefined.
-    """
+    """Return alpha over the units of all groups together."""
     marginal, diagonal = value_sums(data)
     is_one = data.n_groups == 1 if one_group is None else one_group
     return alpha_of_sums(marginal, diagonal.sum(), one_group=is_one)
@@ -196,12 +188,7 @@ def image_estimators(
     images: IndexArray,
     values: IntArray,
 ) -> dict[tuple[int, str], Resampled]:
-    """Return "pooled" alpha, "mean" over images and "categories" per threshold, for resampling.
-
-    `images`, (C,) sorted, are drawn; all others have no coincidences. Of their alphas at each
-    threshold, (I,), NaN leaves an image out of the mean. The replicates of "categories" are (V, B),
-    those of the `values` that occur, sorted.
-    """
+    """Return "pooled" alpha, "mean" of images and "categories", (V, B), by threshold."""
     found: dict[tuple[int, str], Resampled] = {}
     tables, everyone = (
         stacked_tables(thresholds, images, values, len(values)),

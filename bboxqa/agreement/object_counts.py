@@ -132,10 +132,7 @@ def _object_sums(
     row_alone: NDArray[Any],
     possible: FloatArray,
 ) -> ObjectSums:
-    """Return sums of pairs by their rows, and of pairs of two alone by theirs; see `count_objects`.
-
-    `possible`, (K,), are the possible pairs of each row.
-    """
+    """Return sums of pairs by their rows, and of pairs of two alone; see `count_objects`."""
     similarity = np.round(pairs.similarity, SIMILARITY_DIGITS)
     rounded = np.round(similarity * _COARSE) / _COARSE
     rest = np.round((similarity - rounded) * _FINE) / _FINE
@@ -163,10 +160,7 @@ def count_objects_of_pairs(
     assigned: BoolArray,
     least: float,
 ) -> tuple[IndexArray, ObjectSums]:
-    """Return the pairs of annotators who share an image, sorted, and their sums, (P,) each.
-
-    A pair is ``first * n_annotators + second``. The parameters are those of `count_objects`.
-    """
+    """Return pairs, ``first * n_annotators + second``, of common images, and their sums, (P,)."""
     n_annotators = assigned.shape[1]
     image, annotator = np.nonzero(assigned)
     n_drawn = drawn_in_cells(annotations, assigned).astype(np.float64)
@@ -191,10 +185,7 @@ def count_objects_of_pairs(
 
 
 def drawn_in_cells(annotations: Annotations, assigned: BoolArray) -> IndexArray:
-    """Return how many annotations there are of each image and annotator in `assigned`, (C,) int64.
-
-    They are in the order of ``np.nonzero(assigned)``; annotations of others are left out.
-    """
+    """Return how many annotations each image and annotator in `assigned` have, (C,) int64."""
     cells = np.flatnonzero(assigned)
     cell = annotations.image.astype(np.int64) * assigned.shape[1] + annotations.annotator
     inside = cell[assigned[annotations.image, annotations.annotator]]
@@ -223,10 +214,7 @@ def _joined_sums(parts: Sequence[tuple[IndexArray, Any]]) -> tuple[IndexArray, A
 
 
 class PairCounts(FrozenArrays, frozen=True, eq=False):
-    """The sums of which alphas of pairs of annotators are functions.
-
-    Keys are sorted. A pair is ``first * n_annotators + second``.
-    """
+    """The sums of which alphas of pairs, ``first * n_annotators + second``, are functions."""
 
     unit_pair: IndexArray
     n_units: IndexArray
@@ -281,11 +269,7 @@ MOST_PAIRED = 447
 
 
 def paired_annotators(annotator: IntArray, assigned: BoolArray) -> BoolArray | None:
-    """Return (A,) bool: the 447 annotators who drew most; None if few pairs share an image.
-
-    `annotator`, (N,), is who drew each annotation, and `assigned`, (I, A), who was asked to
-    annotate which image. Ties go to the first annotators.
-    """
+    """Return (A,) bool: the 447 annotators who drew most; None if few pairs share an image."""
     n_annotators = assigned.shape[1]
     if n_annotators <= MOST_PAIRED:
         return None

@@ -96,10 +96,7 @@ def has_meaning(drawn: FloatArray, missing: str = "category") -> bool:
 
 
 def values_without_meaning(marginal: FloatArray) -> BoolArray:
-    """Return (K,) bool: values whose alpha against the rest has no meaning; see `has_meaning`.
-
-    The last value is a missing annotation.
-    """
+    """Return (K,) bool: values whose alpha against the rest has no meaning; see `has_meaning`."""
     drawn = marginal[:-1] > 0
     return np.append(drawn & (drawn.sum() == 1), False)
 
@@ -233,10 +230,7 @@ def _f1_intervals(
 def category_f1_intervals(
     annotations: Annotations, alone: IndexArray, assigned: BoolArray, n_categories: int
 ) -> FloatArray:
-    """Return the 95 % interval of the F1 of each category with its class, (K, 2).
-
-    `alone` is that of `bboxqa.agreement.object_counts.count_objects`.
-    """
+    """Return the 95 % interval of the F1 of each category with its class, (K, 2)."""
     category, image = (each.astype(np.int64) for each in (annotations.category, annotations.image))
     ends = alone[:, category[alone[0]] == category[alone[1]]]
     same = np.bincount(ends.ravel(), minlength=len(category))
@@ -282,11 +276,7 @@ def pair_f1_intervals(
 
 
 def alpha_costs(data: Coincidences) -> FloatArray:
-    """Return pooled alpha without each group, minus pooled alpha, (G,).
-
-    It is positive for an image that lowers agreement, and NaN if alpha is undefined with or without
-    the image.
-    """
+    """Return pooled alpha without each group, minus pooled alpha, (G,)."""
     marginal, diagonal = value_sums(data)
     inside = sum_by(data.group, data.marginal, data.n_groups)
     agreeing = sum_by(data.group, data.diagonal, data.n_groups)

@@ -121,11 +121,7 @@ _ADVICE = (
 
 
 class _Line(msgspec.Struct, frozen=True, eq=False):
-    """Pieces of time of every annotator and block, in order.
-
-    A block is a recording in a tier. All blocks lie on one time line, so that one search finds a
-    time in any of them.
-    """
+    """Pieces of time of every annotator and block, in order."""
 
     block_start: IndexArray
     block_recording: IntArray

@@ -103,12 +103,7 @@ def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
 
 
 def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPairs]:
-    """Yield the pairs of answers of two annotators to the same unit, in chunks.
-
-    If an annotator answered a unit several times, each answer is paired with each of the other's. A
-    chunk holds some annotators with all later ones, so that pairs are complete, and sorted over all
-    chunks.
-    """
+    """Yield the pairs of answers of two annotators to the same unit, in chunks."""
     drawn = data.counted
     key = data.unit[drawn] * n_annotators + data.annotator[drawn]
     unit, annotator = data.unit[drawn], data.annotator[drawn].astype(np.int64)
@@ -231,12 +226,7 @@ def pair_kappas(
     shares: Shares,
     single: Callable[[AnswerPairs], tuple[SumTable, Shares]],
 ) -> PairKappas:
-    """Return the kappa of every pair of annotators with its uncertainty.
-
-    Standard errors come from the influences of the clusters, otherwise from the jackknife. `shares`
-    returns observed and expected agreement from the sums of a block; `single` returns the sums by
-    cluster of a single pair for resampling, and the shares of these.
-    """
+    """Return the kappa of every pair of annotators with its uncertainty."""
     change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
     for answers in answer_chunks(data, n_annotators):
         block = block_of(answers)

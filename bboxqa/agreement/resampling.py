@@ -81,10 +81,7 @@ def few_images_note(n_images: int) -> str:
 def quantiles(
     replicates: FloatArray, lower: float | FloatArray, upper: float | FloatArray
 ) -> FloatArray:
-    """Return two quantiles of each row of replicates, (K, B) → (K, 2).
-
-    The levels are common to all rows, or (K,). NaN if more than 5 % of the replicates are NaN.
-    """
+    """Return two quantiles of each row of replicates, (K, B) → (K, 2)."""
     result = np.full((len(replicates), 2), np.nan)
     # NaN comes last when sorted.
     ordered = np.sort(replicates, axis=1)
@@ -100,10 +97,7 @@ def quantiles(
 
 
 def drawn_counts(n_clusters: int, replicates: int, seed: int) -> Iterator[ByteArray]:
-    """Yield the number of draws of each cluster in each replicate, (G, b), in chunks of replicates.
-
-    The numbers do not depend on the chunk size.
-    """
+    """Yield the number of draws of each cluster in each replicate, (G, b), in chunks."""
     generator = np.random.default_rng(seed)
     step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
     # Draws of several replicates cost one call, as long as they stay in the cache.
@@ -266,10 +260,7 @@ def _normal_ratios(n_clusters: range) -> FloatArray:
 
 
 def expanded_level(n_clusters: IndexArray) -> FloatArray:
-    """Return the share of draws that a 95 % interval of few clusters spans, (K,).
-
-    It widens a normal distribution by `normal_ratio`.
-    """
+    """Return the share of draws that a 95 % interval of few clusters spans, (K,)."""
     distinct, place = np.unique(n_clusters, return_inverse=True)
     end = NormalDist().inv_cdf((1 - LEVEL) / 2)
     ends = (end * normal_ratio(each) for each in distinct.tolist())

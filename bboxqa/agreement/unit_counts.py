@@ -40,11 +40,7 @@ class UnitCounts(FrozenArrays, frozen=True, eq=False):
 
 
 def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:
-    """Count the values of each unit.
-
-    A missing annotation counts as one more value, the last, if `missing` is "category"; it is left
-    out if it is "ignore".
-    """
+    """Count the values of units; "missing" is the last if it is a "category", else left out."""
     unit, value = data.unit, data.value.astype(np.int64)
     is_missing = data.state == Cell.MISSING
     n_values = data.n_values
@@ -111,11 +107,7 @@ def from_units(
 
 
 def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> ReliabilityData:
-    """Return reliability data from a dense table in which each unit is a group of its own.
-
-    `values`, (A, U), is the category that annotator a gave unit u, or -1 where it is missing;
-    `assigned`, (A, U), is whether annotator a was asked about unit u.
-    """
+    """Return data of a table, (A, U), of values or -1; each unit is a group of its own."""
     unit, annotator = np.nonzero(assigned.T)
     value = values.T[unit, annotator].astype(np.int32)
     return ReliabilityData(

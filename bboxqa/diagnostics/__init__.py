@@ -35,10 +35,7 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
 
 
 def names(data: Dataset, compared: str) -> tuple[str, ...]:
-    """Return the names of the diagnostics for the compared shapes and the columns of the data.
-
-    Annotators do not draw edges of rotated boxes and key points.
-    """
+    """Return the names of the diagnostics for the compared shapes and the columns of the data."""
     drawn = data.annotations
     needs = (
         (drawn.times is not None, ("work", "work_sessions")),
@@ -52,10 +49,7 @@ def names(data: Dataset, compared: str) -> tuple[str, ...]:
 
 
 def diagnostic(name: str) -> Diagnostic:
-    """Return the diagnostic of a name.
-
-    Raises ConfigError if there is no such diagnostic.
-    """
+    """Return the diagnostic of a name."""
     found = lookup("diagnostic", DIAGNOSTICS, name)
     if isinstance(found, str):
         made: Diagnostic = getattr(import_module(f"bboxqa.diagnostics.{found}"), name)

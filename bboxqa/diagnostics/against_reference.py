@@ -155,12 +155,7 @@ def reference_confusions(found: ReferenceMatches) -> Table:
 
 
 def reference_confusion_matrix(found: ReferenceMatches) -> Table:
-    """Return the confusion matrix of each annotator with the reference.
-
-    Columns: annotator, category and reference that occur together; n, the number of matched
-    annotations; and share, n divided by the annotator's matches with this category of the
-    reference.
-    """
+    """Return the confusion matrix of each annotator with the reference."""
     own, expected, _ = _categories(found)
     author = found.data.annotations.annotator[found.matched.left].astype(np.int64)
     (who, reference, category), _, n = distinct_rows(author, expected, own)

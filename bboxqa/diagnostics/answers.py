@@ -269,10 +269,7 @@ def _product(
 
 
 def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
-    """Return the number of units that each pair of annotators rated, (A, A) int64.
-
-    Weighted units count with their weight; several ratings of a unit count once.
-    """
+    """Return the number of units that each pair of annotators rated, (A, A) int64."""
     rated = np.flatnonzero(data.state == Cell.CATEGORY)
     _, first = np.unique(data.unit[rated] * n_annotators + data.annotator[rated], return_index=True)
     once = data.take(rated[first])
@@ -281,10 +278,7 @@ def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
 
 
 def _coinciding(counts: UnitCounts) -> tuple[FloatArray, IndexArray, FloatArray]:
-    """Return the marginals, (K,), the pairs of values that coincide, sorted, and how often, (P,).
-
-    A pair is the lower value times K plus the higher one.
-    """
+    """Return marginals, (K,), pairs of values that coincide, lower · K + higher, and how often."""
     pairs = value_pairs(counts)
     amount = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(pairs.first))
     return pairable_marginal(counts), pairs.first * counts.n_values + pairs.second, amount

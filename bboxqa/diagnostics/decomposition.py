@@ -321,10 +321,7 @@ def _once(home: IndexArray, author: IndexArray, rank: IndexArray) -> IndexArray:
 def gains(
     matched: MatchedUnits, sums: AgreementSums, group: IndexArray, place: IndexArray, n_groups: int
 ) -> FloatArray:
-    """Return the rise of alpha and F1 of the whole if the sums of a group change, (2, G).
-
-    `group` and `place` are the objects of each group, each once.
-    """
+    """Return the rise of alpha and F1 of the whole if the sums of a group change, (2, G)."""
     marginal, whole, _ = _whole_sums(matched)
     ends = (np.searchsorted(sums.place, place, side) for side in ("left", "right"))
     entry, offsets = rows(*ends)

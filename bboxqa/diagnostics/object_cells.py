@@ -37,10 +37,7 @@ from bboxqa.model.units import (
 
 
 class ObjectCells(FrozenArrays, frozen=True, eq=False):
-    """C cells: an object, and an annotator who was asked about its image.
-
-    Sorted by object, then annotator.
-    """
+    """C cells: an object, and an annotator who was asked about its image."""
 
     object: IndexArray
     image: IntArray
@@ -105,10 +102,7 @@ def object_cells(matched: MatchedUnits) -> ObjectCells:
 
 
 def drawn_edges(matched: MatchedUnits) -> FloatArray:
-    """Return the edges of boxes, bounds of rotated boxes or extents of key points, (N, 4).
-
-    The boxes of key points may have been given to the annotators, and are then equal.
-    """
+    """Return the edges of boxes, bounds of rotated boxes or extents of key points, (N, 4)."""
     of = matched.data.annotations
     if of.keypoints is not None and matched.data.joint_sigmas:
         return corners(of.keypoints.extent())

@@ -92,10 +92,7 @@ def _box_differences(
 
 
 def confirmed_medians(found: BoxDifferences, amounts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the medians of amounts, (E, K), as the others confirm them, (A, K), and of each pair.
-
-    NaN without others. Those of ordered pairs of annotators are (M, K).
-    """
+    """Return medians of amounts, (E, K), as the others confirm them, (A, K), and of each pair."""
     n_pairs = len(found.annotator)
     of_pairs = np.column_stack([medians(each, found.pair, n_pairs) for each in amounts.T])
     counts = np.bincount(found.pair, minlength=n_pairs).astype(np.float64)[:, None]
@@ -218,10 +215,7 @@ def _row_columns(
 
 
 def in_halves(sign: IndexArray) -> BoolArray:
-    """Return (K,) bool: measures of which half of A annotators err one way, half the other way.
-
-    `sign` is (A, K): -1 or 1 for a significant offset, 0 for none.
-    """
+    """Return (K,) bool: measures of which half of A annotators err one way, half the other way."""
     n_asked = len(sign)
     return np.asarray(((sign > 0).sum(0) * 2 == n_asked) & ((sign < 0).sum(0) * 2 == n_asked))
 

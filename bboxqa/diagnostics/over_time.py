@@ -30,11 +30,7 @@ from bboxqa.model.units import MatchedUnits
 
 
 class Work(FrozenArrays, frozen=True, eq=False):
-    """S sessions of annotators, and C pairs of an image and an annotator who drew something there.
-
-    Sessions are sorted by annotator, then time, and pairs by image, then annotator. Only
-    annotations with a known time count.
-    """
+    """S sessions of annotators, and C pairs of an image and an annotator, of timed annotations."""
 
     times: Times
     place: IndexArray
@@ -320,10 +316,7 @@ def track_switches(matched: MatchedUnits) -> Table:
 
 @remembered
 def switches(matched: MatchedUnits) -> IndexArray:
-    """Return the identity switches between all pairs of annotators, (S, 5) int64.
-
-    The track, the other's tracks before and after, and the last image of one and first of other.
-    """
+    """Return the identity switches between all pairs of annotators, (S, 5) int64."""
     pairs = track_pairs(matched)
     place = pairs.frame[pairs.image]
     people = pairs.annotator[pairs.first] * len(matched.data.annotator_names)
@@ -421,11 +414,7 @@ def tracks(matched: MatchedUnits) -> Table:
 def _intervals(
     matched: MatchedUnits, amounts: tuple[FloatArray, ...], partner: IndexArray
 ) -> tuple[FloatArray, str]:
-    """Return the intervals of IDF1 and of the number of switches, (2, 2), and what they draw.
-
-    The amounts are boxes, shared frames and switches of each track, and `partner` the track to
-    which each is assigned, (T,) each.
-    """
+    """Return the intervals of IDF1 and of the number of switches, (2, 2), and what they draw."""
     tracks, used = matched.data.tracks, np.flatnonzero(amounts[0])
     if not matched.bootstrap or tracks is None:
         return np.full((2, 2), np.nan), _NO_DRAWS

@@ -73,10 +73,7 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
 def drawn_with(
     matched: MatchedUnits, one: IndexArray, other: IndexArray
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return pairs, the annotations of the first of two objects and of the second by the same one.
-
-    There is a row for each annotation of the first objects; -1 where the second is missing.
-    """
+    """Return pairs, annotations of one object, and those of another by the same one, or -1."""
     cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
     drawn = np.flatnonzero(cells.drawn)
     ends = (np.searchsorted(cells.object[drawn], one, side) for side in ("left", "right"))
@@ -233,10 +230,7 @@ def resolved(root: IndexArray) -> IndexArray:
 def repetitions(
     matched: MatchedUnits, objects: DrawnObjects
 ) -> tuple[IndexArray, IndexArray, BoolArray, tuple[IndexArray, IndexArray]]:
-    """Return what each object repeats and is tied to, (O,), second boxes, (N,), and who drew them.
-
-    A second box that only its annotator drew repeats the object that more drew.
-    """
+    """Return what objects repeat and are tied to, (O,), second boxes, (N,), and who drew them."""
     of, unit, rank = objects.of, matched.units.unit, object_ranks(matched)
     tied, shown = np.arange(len(objects.image)), np.full(len(matched.units), -1)
     # Boxes of objects of one annotator that share a unit with others.

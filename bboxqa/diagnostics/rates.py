@@ -204,10 +204,7 @@ _COUNTED = {"miss_rate": "n_missed", "extra_rate": "n_extra"}
 
 @remembered
 def error_cells(matched: MatchedUnits) -> dict[str, tuple[BoolArray, NDArray[Any], NDArray[Any]]]:
-    """Return of which cells a rate is, and the numerator and denominator of each cell, (C,) each.
-
-    The rates are those of misses, extras and equal categories; see `annotators`.
-    """
+    """Return of which cells rates are, and the numerator and denominator of each, (C,)."""
     cells, found = object_cells(matched), disagreements(matched)
     # Parts, second boxes and boxes around several objects are not objects of their own.
     single = (found.root == np.arange(len(found.root)))[cells.object]

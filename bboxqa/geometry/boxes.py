@@ -50,10 +50,7 @@ def iou_limit(
 
 
 def bbox_iou(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the intersection over union of each pair of boxes, in [0, 1].
-
-    A box without area has an IoU of 0, even with itself; other identical boxes have exactly 1.
-    """
+    """Return the intersection over union of each pair of boxes, in [0, 1]."""
     return iou_of(_area(left), _area(right), overlap(left, right))
 
 

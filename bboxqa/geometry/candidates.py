@@ -260,10 +260,7 @@ def similarity_of_pairs(
     *,
     all_touched: bool = False,
 ) -> FloatArray:
-    """Return the similarity of pairs of annotations in the same image, (P,), sorted by left.
-
-    Raises DatasetError if the annotations lack the shapes that the similarity compares.
-    """
+    """Return the similarity of pairs of annotations in the same image, (P,), sorted by left."""
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)
     options = Options(chosen.lowest, all_touched)

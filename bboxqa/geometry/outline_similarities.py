@@ -31,10 +31,7 @@ MANY_PAIRS = 1 << 14
 def distinct_outlines(
     segmentation: Segmentations, image: IntArray
 ) -> tuple[IndexArray, IndexArray]:
-    """Return an annotation of each distinct outline, (D,), and the outline of each one, (N,).
-
-    Outlines are packed, and `image` is sorted. Outlines of two images are never the same.
-    """
+    """Return an annotation of each distinct outline, (D,), and the outline of each one, (N,)."""
     ring = segmentation.ring_offsets
     first, last = segmentation.part_start.tolist(), segmentation.part_stop.tolist()
     bytes_of = zip(
@@ -60,11 +57,7 @@ def distinct_outlines(
 
 
 def of_distinct(compare: Compare, first: IndexArray, number: IndexArray) -> Compare:
-    """Return a comparison of annotations that compares each two distinct outlines once.
-
-    `compare` takes annotations, of which `first` has one of each outline. Few pairs are passed on
-    as they are, as are pairs of which less than half are repetitions.
-    """
+    """Return a comparison of annotations that compares each two distinct outlines once."""
     if 2 * len(first) > len(number) + 1:
         return compare
 

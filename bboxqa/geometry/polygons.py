@@ -311,10 +311,7 @@ def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
 
 
 def polygon_bounds(segmentations: Segmentations) -> FloatArray:
-    """Return the bounds of polygons without repairing them, (N, 4) float64.
-
-    Bounds are left, top, right and bottom in pixels; zeros without a ring of three points.
-    """
+    """Return the bounds of polygons without repairing them, (N, 4) float64."""
     return _bounds(_given_rings(segmentations), len(segmentations))
 
 
@@ -436,10 +433,7 @@ _ROUNDING = 1e-9
 
 
 def polygon_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the exact IoU of each pair of polygons, in [0, 1]; 0 for polygons without area.
-
-    Areas of intersections equal those of shapely up to about 1e-9 of the polygons' areas.
-    """
+    """Return the exact IoU of each pair of polygons, in [0, 1]; 0 for polygons without area."""
     # One row per position within a block, so that the long axis is contiguous.
     low = np.ascontiguousarray(outlines.low.reshape(-1, BLOCK).T)
     high = np.ascontiguousarray(outlines.high.reshape(-1, BLOCK).T)
@@ -505,10 +499,7 @@ def _shared(edges: PreparedPolygons, e: IndexArray, f: IndexArray) -> FloatArray
 
 
 def edge_pairs(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Estimate the number of pairs of edges that are compared for each pair of polygons.
-
-    These are the pairs of edges that share a range of x.
-    """
+    """Estimate the number of pairs of edges that are compared for each pair of polygons."""
     counts = np.diff(outlines.block_offsets) * BLOCK
     extent = np.where(outlines.high > outlines.low, outlines.high - outlines.low, 0.0)
     width = np.maximum(outlines.bounds[:, 2] - outlines.bounds[:, 0], _TINY)

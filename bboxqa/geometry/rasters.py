@@ -25,10 +25,7 @@ _MOST_TRACED = 10**8
 
 
 def masks(segmentations: Segmentations, image_size: NDArray[np.int64]) -> list[dict[str, Any]]:
-    """Return N outlines as masks for pycocotools, polygons rasterised by COCO's rule.
-
-    `image_size` holds the width and height of each outline's image in pixels, (N, 2).
-    """
+    """Return N outlines as masks for pycocotools, polygons rasterised by COCO's rule."""
     from pycocotools import mask
 
     result = []
@@ -63,10 +60,7 @@ def mask_areas(rles: list[dict[str, Any]]) -> FloatArray:
 
 
 def mask_iou(rles: list[dict[str, Any]], left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the IoU of each pair of masks, in [0, 1]; 0 for empty masks.
-
-    `left` and `right` are indices of masks of equal size, sorted by `left`.
-    """
+    """Return the IoU of each pair of masks, in [0, 1]; 0 for empty masks."""
     from pycocotools import mask
 
     result = np.zeros(len(left))
@@ -101,10 +95,7 @@ def mask_rings(rle: dict[str, Any]) -> list[FloatArray]:
 
 
 def outline_rings(of: Annotations, row: int) -> list[FloatArray]:
-    """Return the rings of an annotation's outline or rotated box, each (V, 2) in pixels.
-
-    The last ring of a rotated box is a line that marks its width. Upright boxes have none.
-    """
+    """Return the rings of an annotation's outline or rotated box, each (V, 2) in pixels."""
     outlines, boxes, rings = of.segmentation, of.rotated_box, []
     if outlines is not None and outlines.kind.item(row) == SegmentationKind.POLYGON:
         rings = outlines.rings(row)
@@ -145,10 +136,7 @@ class PixelRuns(FrozenArrays, frozen=True, eq=False):
 
 
 def runs_of(canvas: BoolArray, left: int, top: int) -> tuple[IndexArray, IndexArray]:
-    """Return start and stop of the runs of drawn pixels, (height, width) bool, each (R,) int64.
-
-    `left` and `top` are the place of the canvas.
-    """
+    """Return start and stop of the runs of drawn pixels, (height, width) bool, each (R,) int64."""
     height, width = canvas.shape
     columns = np.zeros((width, height + 2), np.bool_)
     columns[:, 1:-1] = canvas.T
@@ -179,10 +167,7 @@ def pixel_runs(parts: Sequence[tuple[IndexArray, IndexArray]]) -> PixelRuns:
 
 
 def shared_pixels(runs: PixelRuns, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return how many pixels each pair of shapes shares, (P,) float64.
-
-    It takes longest if pairs are not sorted by left.
-    """
+    """Return how many pixels each pair of shapes shares, (P,) float64."""
     result = overlap(runs.bounds[left], runs.bounds[right])
     box = runs.is_box
     other = np.flatnonzero(~(box[left] & box[right]) & (result > 0))
@@ -212,10 +197,7 @@ Draw = Callable[[list[Ring], int, int], BoolArray]
 
 
 def draw_inclusive(rings: list[Ring], width: int, height: int) -> BoolArray:
-    """Draw rings with Pillow, including boundaries, as (height, width) bool.
-
-    Each ring is (V, 2) float64 in pixels of the canvas.
-    """
+    """Draw rings with Pillow, including boundaries, as (height, width) bool."""
     from PIL import Image, ImageDraw
 
     canvas = Image.new("1", (width, height))
@@ -244,10 +226,7 @@ def burn(rings: list[Ring], width: int, height: int, *, all_touched: bool = Fals
 def drawn_runs(
     rings: list[Ring], size: tuple[int, int], draw: Draw
 ) -> tuple[IndexArray, IndexArray]:
-    """Draw an annotation on its own extent, and return the runs of its pixels; see `runs_of`.
-
-    It is clipped to the image. `size` is its width and height, or (0, 0) if unknown.
-    """
+    """Draw an annotation on its own extent, and return the runs of its pixels; see `runs_of`."""
     vertices = np.concatenate(rings)
     first = np.floor(vertices.min(0)) - 1
     last = np.ceil(vertices.max(0)) + 2

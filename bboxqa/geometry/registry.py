@@ -38,11 +38,7 @@ def check_name(name: str) -> None:
 
 
 def similarity(name: str) -> Similarity:
-    """Return the similarity of this name.
-
-    Other packages are searched only if the name is not built in. Raises ConfigError if there is no
-    such similarity, or if the package that offers it cannot be imported.
-    """
+    """Return the similarity of this name."""
     if name in SIMILARITIES:
         return SIMILARITIES[name]
     check_name(name)

@@ -32,11 +32,7 @@ def describe(dataset: Dataset, index: int) -> str:
 
 
 def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
-    """Refuse annotations that a similarity cannot compare.
-
-    Raises DatasetError with every annotation that has no outline, or an outline of the wrong kind
-    or size, and with every image whose size is needed but unknown.
-    """
+    """Refuse annotations that a similarity cannot compare."""
     if needs == "boxes":
         return
     of, image_of = dataset.annotations, dataset.annotations.image

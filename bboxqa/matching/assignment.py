@@ -27,10 +27,7 @@ _DENSE, _FULL = 1 << 22, 4
 
 
 def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
-    """Return, for each pair, the largest weight of other pairs at its node; 0 if there are none.
-
-    `node` is one end of each pair; weights are positive.
-    """
+    """Return, for each pair, the largest weight of other pairs at its node; 0 if there are none."""
     n_nodes = int(node.max(initial=-1)) + 1
     best, second = np.zeros((2, n_nodes), np.int64)
     np.maximum.at(best, node, weight)

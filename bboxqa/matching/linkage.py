@@ -105,10 +105,7 @@ def author_ranks(annotations: Annotations) -> IndexArray:
 
 
 def with_repetition(home: IndexArray, annotator: IntArray) -> IndexArray:
-    """Return the components in which an annotator appears twice, and which are not one unit.
-
-    `home` and `annotator`, (N,), are those of each annotation.
-    """
+    """Return the components in which an annotator appears twice, and which are not one unit."""
     order = np.lexsort((annotator, home))
     place, author = home[order], annotator[order]
     twice = (np.diff(place) == 0) & (np.diff(author) == 0)

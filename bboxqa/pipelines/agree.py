@@ -338,10 +338,7 @@ def agree_with(
     with_chance: bool = True,
     progress: Progress | None = None,
 ) -> AgreementResult:
-    """Measure how far annotators agree, with checked settings; see `agree`.
-
-    Without `with_chance`, existence is not corrected for chance.
-    """
+    """Measure how far annotators agree, with checked settings; see `agree`."""
     found = None
     if similarity(settings.similarity).needs == "keypoints":
         data = with_sigmas(with_points(data, settings), settings)
@@ -434,10 +431,7 @@ def notes_of(
     counts: Mapping[str, int],
     result: ThresholdResult,
 ) -> Iterator[str]:
-    """Yield notes on the data that were compared, and on the figures at the first threshold.
-
-    `part` has the compared images of the data; `counts` come from `candidate_pairs`.
-    """
+    """Yield notes on the data that were compared, and on the figures at the first threshold."""
     crowds = data.annotations.category[data.annotations.iscrowd]
     if len(crowds):
         names = [data.category_names[each] for each in np.unique(crowds).tolist()]
@@ -544,10 +538,7 @@ def _row(
 def of_groups(
     found: Coincidences, group: IndexArray, n_groups: int, value: IndexArray | None = None
 ) -> Coincidences:
-    """Return coincidences summed over groups; `group` maps old to new groups, -1 to none.
-
-    `value` maps old to new values, of which the last stays the last.
-    """
+    """Return coincidences summed over groups; `group` maps old to new groups, -1 to none."""
     value = np.arange(found.n_values) if value is None else value
     n_values = int(value[-1]) + 1
     kept = np.flatnonzero(group[found.group] >= 0)

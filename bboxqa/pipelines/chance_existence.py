@@ -161,10 +161,7 @@ def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
 def _laid_over(
     data: Dataset, slots: IndexArray, start: IndexArray, stop: IndexArray, settings: AgreeSettings
 ) -> tuple[Dataset, IndexArray]:
-    """Return the annotations start:stop of the slots, scaled to the images of their places.
-
-    Each place is an image; its original image is in the second part, (P,).
-    """
+    """Return the annotations start:stop of the slots, scaled to the images of their places."""
     place, annotator, source = slots
     first = run_starts(place)
     image = place[first] % len(data.image_names)
@@ -200,10 +197,7 @@ def _laid_over(
 
 
 def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
-    """Return the pairs that match, and those that could, by threshold and image, (T, I, 2).
-
-    These are `alone` and `possible` of `bboxqa.agreement.object_counts.ObjectSums`.
-    """
+    """Return the pairs that match, and those that could, by threshold and image, (T, I, 2)."""
     n_images = len(data.image_names)
     n_drawn = np.bincount(data.annotations.image, minlength=n_images)
     possible = n_drawn * (data.assigned.sum(1) - 1) / 2

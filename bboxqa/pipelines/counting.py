@@ -98,11 +98,7 @@ def with_images(data: Dataset, names: Sequence[str]) -> Dataset:
 
 
 def split_images(data: Dataset, n_parts: int) -> Iterator[Dataset]:
-    """Yield about `n_parts` parts of whole images, each with about as many annotations.
-
-    An image with very many pairs is a part of its own. Each part has its own images and
-    outlines only; it can be without annotations.
-    """
+    """Yield about `n_parts` parts of whole images, each with about as many annotations."""
     image = data.annotations.image
     n_images = len(data.image_names)
     ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
@@ -144,11 +140,7 @@ _ADVICE = "Look whether annotator keys name persons, and not annotations."
 
 
 def check_number(data: Dataset) -> None:
-    """Raise DatasetError if there are too many annotators for so few annotations.
-
-    The pairs of annotators are a table, and so are annotators and images. Both may take as
-    much memory as in `check_annotators`.
-    """
+    """Raise DatasetError if there are too many annotators for so few annotations."""
     n_images, n_annotators = data.assigned.shape
     n_annotations = len(data.annotations)
     n_cells = n_annotators * (n_annotators + n_images)
@@ -438,11 +430,7 @@ def with_all_asked(
     counted: AgreementCounts,
     settings: AgreeSettings,
 ) -> tuple[tuple[ThresholdResult, ...], list[str]]:
-    """Return results with F1, and alpha where it has a meaning, as if all were asked, and notes.
-
-    They are NaN where that changes nothing. The matched units are kept; in images of one annotator,
-    each annotation is a unit.
-    """
+    """Return results with F1, and alpha where it has a meaning, as if all were asked, and notes."""
     is_partly = np.zeros(len(data.image_names), np.bool_)
     is_partly[data.annotations.image[~data.annotations.iscrowd]] = True
     is_partly &= unlisted & ~data.assigned.all(1)

@@ -65,11 +65,7 @@ class Compared(msgspec.Struct, frozen=True, eq=False):
 
 
 def compared(data: Dataset, reference: str | Dataset, settings: AgreeSettings) -> Compared:
-    """Return annotators and a reference, which is the name of one of them or a data set.
-
-    Raises ConfigError if no annotator has the name. Raises DatasetError if several annotators of
-    the reference share images, no image of the data is in it, or images have other sizes.
-    """
+    """Return annotators and a reference, which is the name of one of them or a data set."""
     headlines: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     notes: list[str] = []
@@ -186,10 +182,7 @@ def nothing_in_common(what: str, own: Sequence[str], name: str, other: Sequence[
 
 
 def in_common(team: Dataset, own: Dataset, name: str) -> tuple[Dataset, Dataset]:
-    """Return two data sets in the images of the second that the first was asked about.
-
-    Raises DatasetError if there is no such image; `name` is that of the second.
-    """
+    """Return two data sets in the images of the second that the first was asked about."""
     place = {image: number for number, image in enumerate(team.image_names)}
     at = np.array([place.get(image, -1) for image in own.image_names], np.int64)
     known = np.flatnonzero((at >= 0) & np.append(team.assigned.any(1), False)[at])
@@ -204,10 +197,7 @@ def in_common(team: Dataset, own: Dataset, name: str) -> tuple[Dataset, Dataset]
 
 
 def joined_sides(team: Dataset, own: Dataset, name: str) -> Dataset:
-    """Return the same images of annotators and a reference, which is the last annotator.
-
-    Annotations are without crowds, ordered by image, then annotator.
-    """
+    """Return the same images of annotators and a reference, which is the last annotator."""
     categories = tuple(dict.fromkeys((*team.category_names, *own.category_names)))
     number = {category: code for code, category in enumerate(categories)}
     codes = np.array([number[each] for each in own.category_names], np.int32)
@@ -389,10 +379,7 @@ def read_other(
 
 
 def named_alike(team: Dataset, other: Dataset, renamed: Mapping[str, str]) -> Dataset:
-    """Return a data set with the names of images and classes that YOLO leaves to the annotators.
-
-    Its notes are on these names alone.
-    """
+    """Return a data set with the names of images and classes that YOLO leaves to the annotators."""
     own, images, classes, notes = team.image_names, other.image_names, other.category_names, []
     of = {join_name(name, "stem"): name for name in own}
     if {*own}.isdisjoint(images) and len(of) == len(own) and not of.keys().isdisjoint(images):

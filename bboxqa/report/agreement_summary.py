@@ -296,10 +296,7 @@ def gates(settings: Values) -> dict[str, float]:
 
 
 def missed_gates(part: Values | None, settings: Values, *, many: bool = False) -> Iterator[str]:
-    """Yield the gates of settings that the figures of a threshold, one of `many`, do not reach.
-
-    None are the figures of what is no longer measured, such as after a renamed key.
-    """
+    """Yield the gates of settings that the figures of a threshold, one of `many`, do not reach."""
     for name, least in gates(settings).items():
         if part is None:
             yield f"{name} was not measured, and {least:g} was asked for"
@@ -323,11 +320,7 @@ def passes(result: MeasuredAgreement) -> bool:
 
 
 def headline(parts: Sequence[Values], settings: Values) -> tuple[str, ...]:
-    """Return "passed", "failed" or "open", the verdict, and further gates that are not reached.
-
-    `parts` are the figures of each threshold, as in a summary. The gates of the settings are the
-    verdict; without them, chance and then the least of existence, class and place decide.
-    """
+    """Return "passed", "failed" or "open", the verdict, and further gates that are not reached."""
     missed = [each for part in parts for each in missed_gates(part, settings, many=len(parts) > 1)]
     if missed:
         return "failed", f"Not accepted: {missed[0]}", *missed[1:]
@@ -349,10 +342,7 @@ def is_by_chance(part: Values) -> bool:
 
 
 def weakest(part: Values, similarity: str) -> tuple[str, dict[str, float]]:
-    """Return which of existence, class and place decides the verdict, and those that are known.
-
-    The first is "" if all are good.
-    """
+    """Return which of existence, class and place decides the verdict, and those that are known."""
     existence, named = part["existence"], part["class"]
     # With one category, all give the same.
     share = None if named["share"] == 1 else named["share"]

@@ -289,10 +289,7 @@ def _table(part: ThresholdResult, name: str, table: Table) -> Iterator[str]:
 def reference_lines(
     found: ReferenceAgreement, threshold: str, *, offsets: bool = False
 ) -> Iterator[str]:
-    """Yield the agreement of annotators with the reference, the lowest F1 first.
-
-    With `offsets`, a second table has the offsets of edges, or of rotated boxes.
-    """
+    """Yield the agreement of annotators with the reference, the lowest F1 first."""
     order = np.argsort(found.annotators["f1"], kind="stable")
     title = f"Annotators against the reference {one_line(found.name)} at {threshold}"
     title += f"\n {found.n_images:,} of its {count(found.n_reference_images, 'image')}, "

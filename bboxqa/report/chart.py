@@ -215,11 +215,7 @@ _TICK = 3.0
 
 
 def chart_svg(chart: Chart, label: str) -> str:
-    """Return a chart as an `svg` element of a page, without inline styles.
-
-    Colours of the palette are classes, such as ``fill-text``, that the page defines for light and
-    dark screens.
-    """
+    """Return a chart as an `svg` element of a page, without inline styles."""
     found = layout(chart)
     broad = " broad" if found.total_width > 72 * _MOST_SCALED * WIDTH else ""
     size = (found.total_width, found.total_height)

@@ -85,10 +85,7 @@ def _shown(value: object) -> object:
 
 
 def prose(text: str) -> "Markup":
-    """Return a sentence with the minus sign of tables in negative numbers.
-
-    Options, intervals and numbers with a unit are not broken into lines.
-    """
+    """Return a sentence with the minus sign of tables in negative numbers."""
     from markupsafe import Markup, escape
 
     whole = r'<span class="whole">\g<0></span>'
@@ -160,10 +157,7 @@ def _cell(value: object) -> Cell:
 
 
 def table(data: Data, measure: str = "IoU") -> "Markup":
-    """Return a table as html, with its first 2,000 rows; macros would be slow.
-
-    Columns of other measures are not called IoU.
-    """
+    """Return a table as html, with its first 2,000 rows; macros would be slow."""
     from markupsafe import Markup, escape
 
     own = "mean_iou" if measure == "IoU" else "mean_similarity"

@@ -24,11 +24,7 @@ def command(
     reference: str | None = None,
     target: Sequence[str] = ("--report", "report.html"),
 ) -> str:
-    """Return the shell command that makes the result of a manifest again, with its page.
-
-    It is empty for Python values. Settings that are the default are left out. `reference` is an
-    annotator if it is not a file of the manifest; `target` are the options of what is written.
-    """
+    """Return the shell command that makes the result of a manifest again, with its page."""
     inputs = manifest["inputs"]
     settings, defaults = manifest["settings"].items(), in_json(AgreeSettings())
     changed = {name: value for name, value in settings if value != defaults.get(name)}

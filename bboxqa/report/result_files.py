@@ -68,11 +68,7 @@ def write_folder(
     raw_csv: bool = False,
     kept: Iterable[Path] = (),
 ) -> list[Path]:
-    """Write a result of `agree`, and its diagnosis if there is one; see `write_tables`.
-
-    The tables of `CSV_FILES` are csv files, with `details` all of them. details.json has the other
-    tables, the diagnosis and the worst images.
-    """
+    """Write a result of `agree`, and its diagnosis if there is one; see `write_tables`."""
     own = {} if diagnosis is None else {**diagnosis.tables, "review": diagnosis.review}
     # Of a table of both, the one of all thresholds is kept.
     tables = own | {name: stacked_tables(of) for name, of in result.threshold_tables().items()}
@@ -179,12 +175,7 @@ _DIGITS = 16
 
 
 def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the contents of the JSON files that ``bboxqa agree --out`` saved.
-
-    "diagnosis" and "worst_images" are included if they were made. Raises DatasetError if the folder
-    has no such result or one of an earlier version, if a file is broken, or if a file is not the
-    one listed in the manifest.
-    """
+    """Return the contents of the JSON files that ``bboxqa agree --out`` saved."""
     if problem := folder_problem(folder):
         raise DatasetError([problem], f"{_NAME_IT}.")
     found: dict[str, dict[str, Any]] = {}

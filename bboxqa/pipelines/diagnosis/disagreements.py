@@ -73,10 +73,7 @@ _MOST_PAIRS = 2
 
 
 def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
-    """Yield who of three or more matches the others least, and who matches nobody.
-
-    Each comes with alpha without this annotator.
-    """
+    """Yield who of three or more matches the others least, and who matches nobody."""
     table = of.table("annotators")
     f1, vital = bounds(table, "f1"), bounds(table, "vitality")
     # Annotators who drew nothing have a sentence of their own: `idle_annotators`.
@@ -263,10 +260,7 @@ def reference_confusions(found: ReferenceAgreement) -> Iterator[Finding]:
 
 
 def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
-    """Yield who significantly misses, adds, misnames or misplaces, against the reference.
-
-    Of three annotators or more, those who do so more than the others; of fewer, everyone who does.
-    """
+    """Yield who significantly misses, adds, misnames or misplaces, against the reference."""
     table = found.annotators
     share = table["n"] / max(int(table["n"].sum()), 1)
     for error in _OF_REFERENCE:

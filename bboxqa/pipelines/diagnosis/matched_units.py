@@ -104,11 +104,7 @@ def lower_threshold(threshold: float) -> float:
 def matched_units(
     part: ImagePart, settings: AgreeSettings, *, progress: Progress | None = None
 ) -> MatchedUnits:
-    """Compare annotations down to the lower threshold, and join them to units and objects.
-
-    Raises ConfigError if there are several thresholds, and DatasetError if the annotations do not
-    have what the similarity compares, or images have too many annotators.
-    """
+    """Compare annotations down to the lower threshold, and join them to units and objects."""
     if len(settings.iou_threshold) != 1:
         raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     threshold = settings.iou_threshold[0]

@@ -63,10 +63,7 @@ class Described(NamedTuple):
 
 
 def described_objects(matched: MatchedUnits, place: IndexArray) -> dict[int, Described]:
-    """Return a description of each object of `place`, with all its kinds of disagreement.
-
-    Objects that are repaired together, such as an object and its repetitions, are described as one.
-    """
+    """Return a description of each object of `place`, with all its kinds of disagreement."""
     of, objects, found = matched.data.annotations, drawn_objects(matched), disagreements(matched)
     names = matched.data.annotator_names
     in_words, said = names_in_words(names), names_in_words(matched.data.category_names)
@@ -230,10 +227,7 @@ def _gains(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, s
 def _items(
     data: Dataset, words: Sequence[Described], gain: FloatArray, annotations: IndexArray
 ) -> tuple[ReviewItem, ...]:
-    """Return who should look at which objects again, in the order of the queue.
-
-    Who drew nothing of an object is shown its first annotation.
-    """
+    """Return who should look at which objects again, in the order of the queue."""
     of, categories = data.annotations, data.category_names
     ids: Sequence[Any] = of.id.tolist() if of.own_id is None else of.own_id.tolist()
     at = {row: number for number, row in enumerate(annotations.tolist())}
@@ -339,10 +333,7 @@ Record = dict[str, Any]
 def _file_records(
     data: Dataset, of: Annotations
 ) -> tuple[list[tuple[Record, Record]], list[Record]] | None:
-    """Return the records of annotations and their images, and the categories of all files.
-
-    None if the files no longer have all. Annotations are found by id, box, and their annotator.
-    """
+    """Return the records of annotations and their images, and the categories of all files."""
     keys = [*zip(of.id.tolist(), map(tuple, of.bbox.tolist()), strict=True)]
     found: dict[Any, list[tuple[str, Record, Record]]] = {key: [] for key in keys}
     categories: list[Record] = []

@@ -49,11 +49,7 @@ def sensitivity(
     by_chance: Mapping[float, float] | None = None,
     progress: Progress | None = None,
 ) -> Sensitivity:
-    """Measure agreement at thresholds from 0.05 to 0.95, comparing annotations once.
-
-    Of more than 100,000 annotations, random images are measured. `by_chance` is the F1 by chance of
-    some thresholds, measured with more passes, to which that of all thresholds is scaled.
-    """
+    """Measure agreement at thresholds from 0.05 to 0.95, comparing annotations once."""
     settings, part, data = replace(settings, iou_threshold=THRESHOLDS), images, images.data
     n_drawn = np.bincount(data.annotations.image, minlength=len(data.image_names))
     if n_drawn.sum() > _MOST:

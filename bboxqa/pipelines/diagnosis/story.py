@@ -139,11 +139,7 @@ def _limits(of: Diagnosed, n_images: int, *, is_told: bool) -> Iterator[Line]:
 
 
 def _ordered(of: Diagnosed, found: Sequence[Finding]) -> list[Finding]:
-    """Return findings by weight, what is harmless last.
-
-    Kinds of disagreement of annotators follow what a reference says of each. What gains more than
-    another finding has at least its weight, and comes first.
-    """
+    """Return findings by weight, what is harmless last."""
     gains, order = [each.gain[0] if each.gain else 0.0 for each in found], []
     for place, finding in enumerate(found):
         if finding.owner and finding.cause is not None and not finding.gain:
