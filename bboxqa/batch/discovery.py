@@ -55,17 +55,14 @@ class Project(msgspec.Struct, frozen=True):
     files: tuple[Path, ...]
     """Files of annotations, and folders that are one source each; sorted."""
     images: Path | None
-    """Folder of the images, if it exists."""
     settings: Path | None
-    """Settings of the project, if they exist."""
     size: int
     """Total size of the files in bytes, without images."""
     url: str = ""
     """The root of the store that holds the project, whose paths are relative to it; else ""."""
     contents: tuple[Content, ...] = ()
-    """In a store, its files of annotations and settings, with pictures beside folders of labels."""
     pictures: tuple[Content, ...] = ()
-    """In a store, the files of its images."""
+    """In a store, all files but those in the folder of images, and those in it."""
 
     def to_fetch(self, *, images: bool) -> tuple[Content, ...]:
         """Return the files of a store that a run needs."""

@@ -13,28 +13,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import asdict, replace
 
+from bboxqa.batch import results
 from bboxqa.batch.discovery import Project, fetched
-from bboxqa.batch.results import (
-    FAILED,
-    FAILURE,
-    FINDINGS,
-    MEASURED,
-    NOT_MEASURED,
-    RECORD,
-    REPORT,
-    Row,
-    failed_row,
-    filled,
-    folder_of,
-    note_failure,
-)
-from bboxqa.batch.settings import (
-    ProjectSettings,
-    Settings,
-    result_key,
-    settings_of,
-    severities,
-)
+from bboxqa.batch.results import FAILED, Row
+from bboxqa.batch.settings import ProjectSettings, Settings, result_key, settings_of, severities
 from bboxqa.core.errors import (
     BboxqaError,
     ConfigError,
@@ -81,7 +63,7 @@ def run_project(task: Task, settings: Settings, out: Path) -> Row:
         if not project.url:
             # Wrong settings leave the results of an earlier run.
             settings_of(project, settings)
-        with filled(folder_of(out, project.name)) as scratch:
+        with results.filled(results.folder_of(out, project.name)) as scratch:
             if project.url:
                 with fetched(project, scratch.parent, images=settings.images) as (local, root):
                     row, keep, log = _run(local, settings, scratch)
@@ -95,16 +77,16 @@ def run_project(task: Task, settings: Settings, out: Path) -> Row:
             row = replace(row, message=settings.shown(row.message))
             if key and not project.url and result_key(project, settings) != key:
                 raise OutputError(f"{project.folder}: changed while it was read; run it again")
-            name = "log.txt" if keep else FAILURE
+            name = "log.txt" if keep else results.FAILURE
             (scratch / name).write_text(settings.shown(log), "utf-8", "backslashreplace")
             if keep:
                 files = sorted(file.name for file in scratch.iterdir())
                 record = {"key": key, "row": asdict(row), "files": files, "pages": settings.pages}
                 # ASCII with escapes preserves names that are not UTF-8.
-                (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
+                (scratch / results.RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, BboxqaError) as error:
-        note_failure(out, project.name, settings.shown(traceback.format_exc()))
-        row = failed_row(project, _line(error))
+        results.note_failure(out, project.name, settings.shown(traceback.format_exc()))
+        row = results.failed_row(project, _line(error))
         row = replace(row, message=settings.shown(row.message))
     return row
 
@@ -155,7 +137,7 @@ def _run(project: Project, settings: Settings, folder: Path) -> tuple[Row, bool,
             values, missed, notes = _measured(job, files)
             failed = [*severe, *missed]
         except NothingToCompareError as error:
-            values, notes = {"status": NOT_MEASURED}, [_line(error)]
+            values, notes = {"status": results.NOT_MEASURED}, [_line(error)]
             failed = [*missed_gates(None, msgspec.to_builtins(own.agree)), *severe]
         message = "; ".join(filter(None, [*failed, *notes, said]))
         row = replace(row, **values, passed=not failed, message=message)
@@ -198,7 +180,9 @@ def _validated(job: _Job) -> FoundReport:
             number[each.file, each.code] += 1
             shown += [each] * (number[each.file, each.code] <= _LISTED_ON_PAGE)
         page = replace(report, findings=tuple(shown))
-        target = PageTarget(job.folder / FINDINGS, () if images is None else (images,), above=_RUN)
+        target = PageTarget(
+            job.folder / results.FINDINGS, () if images is None else (images,), above=_RUN
+        )
         write_report(page, target, None, job.own.validate, choices=job.own.choices)
     return report
 
@@ -254,13 +238,15 @@ def _measured(job: _Job, files: Sequence[Path]) -> tuple[dict[str, Any], list[st
         from bboxqa.report.pages import PageTarget
 
         images = (job.project.images,) if settings.images and job.project.images else ()
-        warnings += write_result(documents, PageTarget(job.folder / REPORT, images, above=_RUN))
+        warnings += write_result(
+            documents, PageTarget(job.folder / results.REPORT, images, above=_RUN)
+        )
     first = values["thresholds"][0]
     existence, classes, place = first["existence"], first["class"], first["place"]
     low, high = first["interval"] or (None, None)
     f1_low, f1_high = existence["interval"] or (None, None)
     row = {
-        "status": MEASURED, "low": low, "high": high, "f1_low": f1_low, "f1_high": f1_high,
+        "status": results.MEASURED, "low": low, "high": high, "f1_low": f1_low, "f1_high": f1_high,
         **{name: values[name] for name in ("n_images", "n_annotators", "n_annotations")},
         "alpha": first["alpha"], "mean_image_alpha": first["mean_image_alpha"],
         "f1": existence["f1"], "class_alpha": classes["alpha"], "class_share": classes["share"],
@@ -322,26 +308,26 @@ def run_packed(task: Task, settings: Settings, version: str) -> Packed:
                 raise OutputError(f"{file}: {problem}")
         with tempfile.TemporaryDirectory(prefix=".bboxqa-", dir=scratch) as folder:
             row = run_project(task, settings, Path(folder))
-            made = sorted(folder_of(Path(folder), project.name).glob("*"))
+            made = sorted(results.folder_of(Path(folder), project.name).glob("*"))
             return row, tuple((each.name, each.read_bytes()) for each in made)
     except (OSError, BboxqaError) as error:
-        return failed_row(project, _line(error)), ()
+        return results.failed_row(project, _line(error)), ()
 
 
 def write_packed(project: Project, packed: Packed, out: Path) -> Row:
     """Write the folder of a project that was run on a cluster."""
     row, files = packed
-    if {file for file, _ in files} <= {FAILURE}:
+    if {file for file, _ in files} <= {results.FAILURE}:
         # The results of an earlier run stay, as for projects of this machine.
         for _, content in files:
-            note_failure(out, project.name, content.decode("utf-8", "surrogateescape"))
+            results.note_failure(out, project.name, content.decode("utf-8", "surrogateescape"))
         return row
     try:
-        with filled(folder_of(out, project.name)) as scratch:
+        with results.filled(results.folder_of(out, project.name)) as scratch:
             for file, content in files:
                 # Only the file name counts: a worker must not decide where files are written.
                 (scratch / Path(file).name).write_bytes(content)
     except OSError as error:
-        note_failure(out, project.name, traceback.format_exc())
-        return failed_row(project, error)
+        results.note_failure(out, project.name, traceback.format_exc())
+        return results.failed_row(project, error)
     return row

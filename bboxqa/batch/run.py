@@ -15,33 +15,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from bboxqa.batch import results
 from bboxqa.batch.discovery import (
     Discovered,
     Project,
     Unreadable,
-    discover,
     find_projects,
     home_of,
     is_url,
 )
 from bboxqa.batch.project import Task, run_packed, run_project, write_packed
-from bboxqa.batch.results import (
-    FAILED,
-    FAILURE,
-    HISTORY,
-    LOCK,
-    MEASURED,
-    ROOT,
-    Regression,
-    Row,
-    claim,
-    failed_row,
-    folder_of,
-    note_failure,
-    recorded,
-    remove_unfinished,
-    write_outputs,
-)
+from bboxqa.batch.results import FAILED, HISTORY, Regression, Row
 from bboxqa.batch.settings import Settings, result_key
 from bboxqa.batch.workers import Outcome, WorkerDied, connected, run_all, run_on
 from bboxqa.core.errors import ConfigError, OutputError
@@ -87,23 +71,16 @@ class BatchResult(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """How projects are found, and how many of them are run where."""
+    """How projects are found, and how many of them are run where: options of `bboxqa batch`."""
 
     pattern: str | None = None
-    """A glob that the names of files have to match."""
     jobs: int = 1
-    """Number of projects that run at a time."""
     fresh: bool = False
     fail_fast: bool = False
-    """Run unchanged projects again; stop at the first project that fails or misses a gate."""
     force: bool = False
-    """Write to a folder with the results of another root, or with other files."""
     follow_links: bool = False
-    """Follow links that lead out of the root."""
     project_timeout: float | None = None
-    """Seconds after which a project fails; on this machine only."""
     scheduler: str | None = None
-    """Run on a Dask cluster: ``tcp://host:port``, or ``local:N``; see `connected`."""
 
 
 def run_batch(
@@ -130,9 +107,9 @@ def run_batch(
     started = datetime.now(UTC).isoformat(timespec="seconds")
     rows, n_reused = dict[str, Row](), 0
     busy = "another run is at work here; wait for it, or choose another --out"
-    with locked(out / LOCK, out, busy), _engine(run) as engine:
-        claim(out, root, settings.pseudonyms, force=run.force)
-        remove_unfinished(out)
+    with locked(out / results.LOCK, out, busy), _engine(run) as engine:
+        results.claim(out, root, settings.pseudonyms, force=run.force)
+        results.remove_unfinished(out)
         before, of_last = last_rows(out)
         unusable = _unusable_projects(found, before)
         names = {row.project for row in unusable}
@@ -148,7 +125,7 @@ def run_batch(
                         on_project(Step(row, reused, len(rows), n_projects))
         finally:
             # Worker processes that died or were ended may have left some as well.
-            remove_unfinished(out)
+            results.remove_unfinished(out)
         of_run = tuple(rows[name] for name in sorted(rows))
         n_left = n_projects - len(rows)
         # What a pattern leaves out may still be there.
@@ -157,40 +134,27 @@ def run_batch(
         worse = (*regressions(before, of_run), *(Regression(each, _GONE) for each in sorted(gone)))
         # Measuring adds people to the key.
         found = _shown_files(found, settings)
-        write_outputs(out, found, of_run, worse, settings, started)
+        results.write_outputs(out, found, of_run, worse, settings, started)
         if not n_left:
             append(out, started, __version__, of_run)
     mapped = {**settings.agree, **settings.agree_over}.get("category_map") or {}
     # The map is for all projects: a name that only some lack is as it should be.
-    lacking = [{*row.unused_names} for row in of_run if row.status == MEASURED]
+    lacking = [{*row.unused_names} for row in of_run if row.status == results.MEASURED]
     unused = tuple(each for each in mapped if lacking and all(each in names for names in lacking))
     return BatchResult(found, of_run, n_reused, n_left, worse, unused)
 
 
 def _check_out(out: Path, root: str | Path, *, force: bool) -> None:
-    """Refuse a folder of projects as output, which the next run would skip, and of other files."""
-    if out.is_file() or (out.is_symlink() and not out.exists()):
-        what = "is a file" if out.is_file() else "is a link that leads nowhere"
-        raise OutputError(f"{out}: {what}; name a folder with --out")
-    try:
-        names = {path.name for path in out.iterdir()} if out.is_dir() else set[str]()
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
-    has_projects = bool(names) and LOCK not in names
-    folders = [each.folder for each in discover(out).projects] if has_projects else []
-    place = None if is_url(str(root)) else Path(os.path.realpath(root))
+    """Refuse a folder of projects as output, and one with other files unless `force`."""
+    if not out.is_dir() and (out.exists() or out.is_symlink()):
+        raise OutputError(f"{out}: is no folder; name one with --out")
+    names = {path.name for path in out.iterdir()} if out.is_dir() else set[str]()
     # The folders of results would replace projects in a folder of that name.
-    in_results = place is not None and place.is_relative_to(folder_of(out, ".").parent.resolve())
-    if out in folders or in_results or out.resolve() == place:
-        raise OutputError(
-            f"{out}: holds the projects, or one of them; name another folder with --out"
-        )
+    if not is_url(str(root)) and Path(os.path.realpath(root)).is_relative_to(out.resolve()):
+        raise OutputError(f"{out}: holds the projects; name another folder with --out")
     # A run that was killed at once leaves only its lock, a hidden file.
-    if not force and not {ROOT, HISTORY} & names and any(name[0] != "." for name in names):
-        raise OutputError(
-            f"{out}: is not empty, and holds no results of bboxqa batch; name another folder with "
-            "--out, or add --force"
-        )
+    if not force and not {results.ROOT, HISTORY} & names and any(name[0] != "." for name in names):
+        raise OutputError(f"{out}: holds other files; name another folder with --out, or --force")
 
 
 def _steps(
@@ -203,13 +167,13 @@ def _steps(
 ) -> Generator[tuple[Row, bool]]:
     """Yield the row of each project when it is known, and whether it is that of the last run."""
     for row in unusable:
-        note_failure(out, row.project, settings.shown(f"{row.message}\n"))
+        results.note_failure(out, row.project, settings.shown(f"{row.message}\n"))
         yield row, False
     has_failed, pending = bool(unusable), []
     # Threads are enough: hashing releases the interpreter lock.
     with ThreadPoolExecutor(run.jobs) as threads:
-        results = threads.map(partial(_last_result, settings=settings, out=out), projects)
-        for project, (key, last) in zip(projects, results, strict=True):
+        found = threads.map(partial(_last_result, settings=settings, out=out), projects)
+        for project, (key, last) in zip(projects, found, strict=True):
             if last is None or run.fresh:
                 pending.append((project, key))
             else:
@@ -221,8 +185,8 @@ def _steps(
     with closing(engine(started, settings, out)) as outcomes:
         for (project, _), outcome in outcomes:
             if isinstance(outcome, WorkerDied):
-                row = failed_row(project, outcome.reason)
-                note_failure(out, project.name, settings.shown(f"{row.message}\n"))
+                row = results.failed_row(project, outcome.reason)
+                results.note_failure(out, project.name, settings.shown(f"{row.message}\n"))
             else:
                 row = outcome
             yield row, False
@@ -234,10 +198,10 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str, 
     """Return the key of a project, "" where running it fails, and its row if it is still valid."""
     key = ""
     with suppress(OSError):
-        (folder_of(out, project.name) / FAILURE).unlink(missing_ok=True)
+        (results.folder_of(out, project.name) / results.FAILURE).unlink(missing_ok=True)
     with suppress(Exception):
         key = result_key(project, settings)
-    record = recorded(out, project.name, pages=settings.pages)
+    record = results.recorded(out, project.name, pages=settings.pages)
     return key, record[1] if record is not None and record[0] == key != "" else None
 
 

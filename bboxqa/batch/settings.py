@@ -16,7 +16,7 @@ from bboxqa.core.pseudonyms import hider, pseudonyms_of
 from bboxqa.core.version import __version__
 from bboxqa.formats.choices import choices_from
 from bboxqa.formats.member import is_picture
-from bboxqa.model.annotations import Choices, completed
+from bboxqa.model.annotations import NO_CHOICES, Choices, completed
 from bboxqa.model.settings import (
     AgreeSettings,
     SettingsFile,
@@ -35,22 +35,19 @@ class Settings(msgspec.Struct, frozen=True):
     validate: dict[str, Any]
     """Settings of the two commands, as values of TOML; a project's settings override them."""
     images: bool = False
-    """Whether the image files are examined."""
     agree_over: dict[str, Any] = msgspec.field(default_factory=dict)
     validate_over: dict[str, Any] = msgspec.field(default_factory=dict)
     """Settings that also override those of projects: options of the command line."""
     raw_csv: bool = False
-    """Whether cells that spreadsheets would run as formulas are written unchanged."""
     pages: bool = False
     """Whether pages of projects are made, with a diagnosis; does not change other results."""
-    choices: Choices = msgspec.field(default_factory=Choices)
-    """What the user states about files that lack it, such as the size of images."""
-    reading: Choices = msgspec.field(default_factory=Choices)
-    """The same for projects that do not state it themselves, if no option does."""
+    choices: Choices = NO_CHOICES
+    reading: Choices = NO_CHOICES
+    """What options and settings say of the files to read; projects override the latter."""
     stages: dict[str, bool] = msgspec.field(default_factory=dict)
     """What is made of projects besides, by key of the settings; theirs override it."""
     pseudonyms: Path | None = None
-    """The key of pseudonyms, an absolute path, or None to call annotators by their names."""
+    """The key of pseudonyms, an absolute path."""
 
     def shown(self, value: Any) -> Any:
         """Return texts with the pseudonyms of all people in the key, if the run has one."""
@@ -65,14 +62,12 @@ class ProjectSettings(NamedTuple):
     agree: AgreeSettings
     validate: ValidateSettings
     choices: Choices
-    """What is stated about its files."""
     stages: list[str]
-    """What is made of it besides measuring it, such as "consensus"."""
 
 
 def settings_of(project: Project, settings: Settings) -> ProjectSettings:
     """Return the settings of a project; ConfigError names its file where they are wrong."""
-    own, said, default = SettingsFile({}, {}, {}, {}), Choices(), {}
+    own, said, default = SettingsFile({}, {}, {}, {}), NO_CHOICES, {}
     if project.settings is not None:
         own = read_settings_file(str(project.settings))
         with naming(project.settings):

@@ -193,7 +193,6 @@ def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], No
 
 
 def _line_of(step: "Step", log_format: str) -> str:
-    """Return the outcome of a project as a line of text or JSON."""
     row = step.row
     if log_format == "json":
         import msgspec
@@ -211,7 +210,6 @@ def _line_of(step: "Step", log_format: str) -> str:
 
 
 def _show_result(result: "BatchResult", out: Path, *, quiet: bool) -> None:
-    """Print how many projects were measured, and what each missed."""
     from bboxqa.batch.results import state_words
 
     rows = result.rows

@@ -13,7 +13,6 @@ from bboxqa.cli.options import A_PATH, OUT, READING, Option, params
 
 
 def _shares(text: str) -> tuple[tuple[str, float], ...]:
-    """Return parts and their shares from NAME=SHARE between commas."""
     try:
         pairs = [each.partition("=") for each in text.split(",")]
         return tuple((name.strip(), float(share)) for name, _, share in pairs)

@@ -113,7 +113,6 @@ def format_option(*choices: str) -> Option:
 
 
 def _sigmas(text: str) -> str | tuple[float, ...]:
-    """Return comma-separated numbers; "estimated" is returned unchanged."""
     try:
         return text if text == "estimated" else tuple(map(float, text.split(",")))
     except ValueError:
@@ -122,7 +121,6 @@ def _sigmas(text: str) -> str | tuple[float, ...]:
 
 
 def _mapped(pairs: Sequence[str]) -> dict[str, str]:
-    """Return pairs OLD=NEW as a dictionary."""
     result: dict[str, str] = {}
     for pair in pairs:
         old, equals, new = pair.partition("=")
@@ -147,7 +145,6 @@ def _size(text: str) -> str | tuple[int, int]:
 
 
 def _columns(text: str) -> dict[str, str]:
-    """Return pairs WHAT=NAME between commas as a dictionary."""
     pairs = [each.partition("=") for each in text.split(",")]
     wrong = [f"{key}{sign}{name}" for key, sign, name in pairs if not key or not name]
     if wrong:

@@ -177,7 +177,6 @@ def plan(
 
 
 def _lines(planned: "ImagePlan") -> list[str]:
-    """Return the plan as lines of text."""
     has = count(planned.n_images, "image")
     lines = [f"Warning: {line}" for line in planned.headlines]
     if planned.n_more is None or planned.n_needed is None or planned.needed_range is None:

@@ -221,7 +221,6 @@ def _missing(
     is_open: BoolArray,
     nearest: FloatArray | None,
 ) -> Table:
-    """Return the predictions that are open, each object once."""
     at = np.flatnonzero((of.annotator == 1) & (np.asarray(of.score) > 0))
     own, image = np.asarray(of.score)[at], of.image[at].astype(np.int64)
     share, edges, around = np.full(len(at), np.nan), corners(of.bbox[at]), corners(crowds.bbox)

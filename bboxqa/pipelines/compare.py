@@ -220,7 +220,6 @@ def _agreement_notes(
     n_images: tuple[int, int],
     settings: AgreeSettings,
 ) -> Iterator[str]:
-    """Yield notes on alpha before and after."""
     alone = []
     for name, version in zip(("before", "after"), versions, strict=True):
         if version.agreement is None:

@@ -1,6 +1,5 @@
 """The consensus of several annotators as one data set, written in any format."""
 
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -19,7 +18,7 @@ from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import clean, count, first_few, joined, names_in_words, one_line
 from bboxqa.formats.choices import given
 from bboxqa.formats.records import AnnotationFile, ReadSettings
-from bboxqa.formats.registry import writer, writer_names
+from bboxqa.formats.registry import writer
 from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.formats.writing.losses import said
 from bboxqa.formats.writing.outlines import Record
@@ -227,13 +226,8 @@ _DROPPED = "dropped.csv"
 def check_output_of(target: Target, source: Files) -> Path:
     """Refuse outputs that must not be written; return where dropped annotations are listed."""
     refuse_inputs(target.path, source)
-    end = target.path.suffix.lower()
-    if target.to == "coco" and end not in ("", ".json"):
-        better = shlex.quote(clean(str(target.path.with_suffix(".json"))))
-        for name in writer_names():
-            if end in writer(name).suffixes:
-                how = f"try: -o {better} or --to {name}"
-                raise OutputError(f"{target.path}: is no name of COCO JSON; {how}")
+    if target.to == "coco" and target.path.suffix.lower() not in ("", ".json"):
+        raise OutputError(f"{target.path}: is no name of COCO JSON; expected .json, or --to FORMAT")
     check_output(target.path, writer(target.to), force=target.force)
     table, own = (
         target.path.with_name(f"{stem}{_DROPPED}") for stem in ("", f"{target.path.stem}_")
@@ -291,7 +285,6 @@ def send_objects(result: ConsensusResult, known: Known, folder: Path, to: str) -
 
 
 def _reasons(result: ConsensusResult, places: list[int]) -> list[str]:
-    """Return why a person should look at each object, in words."""
     found, of = result.found, result.data.annotations
     wide = found.doubts["little overlap"]
     people = names_in_words(result.data.annotator_names)

@@ -231,9 +231,9 @@ def fused_shapes(
 
 
 def _without_tangled(data: Dataset, rows: IndexArray) -> tuple[Dataset, list[str]]:
-    """Return a data set without the outlines that would take too long to repair, with a note."""
     import shapely
 
+    # Tangled outlines would take too long to repair.
     outlines = data.annotations.segmentation
 
     def is_tangled(ring: FloatArray) -> bool:
@@ -253,7 +253,6 @@ def _without_tangled(data: Dataset, rows: IndexArray) -> tuple[Dataset, list[str
 
 
 def _has_shape(of: Annotations) -> BoolArray:
-    """Return which annotations are more than an upright box, (N,) bool."""
     found = np.zeros(len(of), np.bool_)
     if of.segmentation is not None and of.segmentation.kind.any():
         outlines = of.segmentation.packed()

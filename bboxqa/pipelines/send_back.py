@@ -25,7 +25,7 @@ from bboxqa.formats.writing.names import people_paths, without_ending
 from bboxqa.formats.writing.outlines import ROUNDED, Record, said_angle
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.model.annotations import Choices, completed
-from bboxqa.model.diagnosis import MOST_REVIEWED, Diagnosis, ReviewItem, ReviewObject
+from bboxqa.model.diagnosis import Diagnosis, ReviewItem, ReviewObject
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.convert import Target, convert_with, gather
@@ -86,9 +86,7 @@ def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to:
     number = Counter(each.object.annotator for each in items)
     many = first_few([f"{name} {number[name]:,}" for name in in_natural_order(number)], 5)
     n_objects = count(len(diagnosis.review), "object")
-    most = ", as many as are sent at once" if len(diagnosis.review) == MOST_REVIEWED else ""
-    several = ", some by several" if len(items) > len(diagnosis.review) else ""
-    told = [f"{n_objects} to look at again in {folder}{most}{several} ({many})"]
+    told = [f"{n_objects} to look at again in {folder} ({many})"]
     missed = Counter(each.object.annotator for each in items if each.row < 0)
     if missed:
         who = first_few([f"{name} ({missed[name]:,})" for name in in_natural_order(missed)], 5)
@@ -217,7 +215,6 @@ def _as_read(
 
 
 def _rows(objects: Iterable[ReviewObject]) -> Iterator[str]:
-    """Yield the rows of a table of what was sent."""
     sides = ("x", "y", "width", "height")
     yield csv_row(["annotator", "image", "reason", "category", *sides, "id", "gain"])
     for each in objects:

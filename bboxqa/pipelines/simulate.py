@@ -182,7 +182,6 @@ def simulate(
 
 
 def _names_of(annotators: int | str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of annotators, who may be given by their number."""
     number, listed = _numbered(annotators, "annotators")
     digits = max(2, len(str(number)))
     names = (*listed, *(f"p{place:0{digits}}" for place in range(1, number + 1)))
@@ -192,7 +191,6 @@ def _names_of(annotators: int | str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _check(setting: str, number: float, lowest: int, highest: float = np.inf) -> None:
-    """Refuse a number that is out of range."""
     if not lowest <= number <= highest:
         most = "or more" if highest == np.inf else f"to {highest:,}"
         raise ConfigError(f"is {number:.15g}; expected {lowest} {most}", setting)
@@ -208,7 +206,6 @@ def _numbered(given: int | str | Sequence[str], setting: str) -> tuple[int, list
 
 
 def _shares(categories: int | str | Sequence[str]) -> dict[str, float]:
-    """Return the categories, and how frequent each is."""
     number, listed = _numbered(categories, "categories")
     more = [f"category_{place:04}" for place in range(len(_NAMES) + 1, number + 1)]
     shares = dict.fromkeys([*_NAMES[:number], *more], 1.0)
@@ -298,7 +295,6 @@ def _texts(who: str, table: str | Mapping[str, Any]) -> dict[str, list[str]]:
 def _errors(
     who: str, texts: Mapping[str, list[str]], annotators: Sequence[str], categories: Sequence[str]
 ) -> AnnotatorErrors:
-    """Return the errors of an annotator, whose other annotators may be copied."""
     values: dict[str, Any] = {}
     swaps = list[tuple[str, str, float]]()
     for key, text in ((key, text) for key, listed in texts.items() for text in listed):
@@ -338,7 +334,6 @@ def _document(
     asked: Sequence[Sequence[str]],
     info: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return a COCO document of boxes, and of images with the annotators who were asked."""
     edges = boxes["edges"]
     sides = (edges[:, 2:] - edges[:, :2]).round(DECIMALS)
     bbox = np.concatenate([edges[:, :2].round(DECIMALS), sides], axis=1).tolist()

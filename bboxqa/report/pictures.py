@@ -169,7 +169,6 @@ def shown_images(
 
 
 def _people(image: Record) -> list[str]:
-    """Return who was asked about an image or drew in it."""
     return sorted({*image["asked"], *(shape["annotator"] for shape in image["shapes"])})
 
 

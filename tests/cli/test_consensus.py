@@ -364,7 +364,7 @@ def test_options_that_do_not_fit_are_refused(tmp_path):
     found = run("consensus", "export.json", cwd=tmp_path)
     assert "try: bboxqa consensus export.json -o merged.json" in found.stderr
     found = run("consensus", "export.json", "-o", "m.xml", cwd=tmp_path)
-    assert "m.xml: is no name of COCO JSON; try: -o m.json or --to cvat" in found.stderr
+    assert "m.xml: is no name of COCO JSON; expected .json, or --to FORMAT" in found.stderr
     found = run("consensus", "export.json", "-o", "m.json", "--send-back", "review", cwd=tmp_path)
     assert "--send-back goes with --to" in found.stderr
     sent(tmp_path, "cvat")

@@ -63,8 +63,8 @@ CASES = [
     *((f"{command} x.json {options}", "r.x: another output is written to r.x")
       for command, options in (
           ("agree", "--out r.x --send-back r.x --to cvat"), ("validate", "--report r.x -o r.x"),
-          ("consensus", "-o r.x --report r.x"),
       )),
+    ("consensus x.json -o r --report r", "r: another output is written to r"),
     ("agree x.json --report root/../r/a.html --send-back r --to cvat",
      "another output is written to r"),
     ("validate x.json --write-baseline three.json", "three.json: holds annotations, which are not"),
@@ -82,7 +82,7 @@ CASES = [
     ("batch gone", "gone: no such folder"),
     ("batch gone --dry-run", "gone: no such folder"),
     ("batch root/good/x.json", "root/good/x.json: is a file; expected a folder"),
-    ("batch root --out root/good/x.json", "is a file; name a folder with --out"),
+    ("batch root --out root/good/x.json", "is no folder; name one with --out"),
     ("batch root --out root/good/x.json/deep", "Not a directory"),
     ("batch root --config gone.toml", "gone.toml: no such file"),
     ("batch root --config root/good/x.json", "is not TOML"),
