@@ -9,7 +9,7 @@
 0.5333
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bboxqa.agreement.code_tables import alpha_of_codes, cross_table, independence, kappa_of_codes
@@ -23,8 +23,7 @@ from bboxqa.formats.ratings import from_array as ratings_from_table
 from bboxqa.formats.ratings import from_columns as ratings_from_columns
 from bboxqa.formats.ratings import is_unit_table, read_ratings, with_missed
 from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates, column_of
-from bboxqa.pipelines.ratings import difference
-from bboxqa.pipelines.ratings import measure as _measure
+from bboxqa.pipelines.ratings import difference, measure
 
 __all__ = [
     "COEFFICIENTS",
@@ -51,77 +50,6 @@ __all__ = [
     "read_ratings",
     "totals",
 ]
-
-
-def measure(
-    ratings: Ratings | Mapping[str, Any] | Any,
-    coefficients: str | Sequence[str] | None = None,
-    *,
-    unit: str = "unit",
-    annotator: str = "annotator",
-    value: str = "value",
-    cluster: str | None = None,
-    n_options: str | None = None,
-    **settings: Any,
-) -> TaskEstimates:
-    """Measure agreement on any ratings.
-
-    Parameters
-    ----------
-    ratings : Ratings, frame or mapping
-        What `read_ratings`, `ratings_from_columns` or `ratings_from_table` returns, or what
-        `ratings_from_frame` takes.
-    coefficients : str or sequence of str, optional
-        Names of coefficients, or ``"all"``; by default those that suit the ratings.
-    unit, annotator, value, cluster, n_options : str
-        Columns of a frame, as for `ratings_from_frame`: with ``cluster="image"``, intervals draw
-        images.
-    level : {"nominal", "ordinal", "interval", "ratio", "masi", "jaccard"} or callable
-        Level of measurement for Krippendorff's alpha, or a distance of two arrays of values.
-    weights : {"identity", "linear", "quadratic"} or (K, K) array
-        Agreement of unequal values, for the coefficients that have weights.
-    bootstrap : int
-        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for no intervals.
-    seed : int
-        Seed of the draws.
-    interval : {"percentile", "bca"}
-        Percentiles of the replicates, or bias-corrected and accelerated [1]_. Intervals of a mean
-        over several pairs of annotators come from the jackknife's pseudo-values, since recomputing
-        the mean from each draw is biased where pairs share few units.
-    task : str, optional
-        A name for the result.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
-
-    Returns
-    -------
-    TaskEstimates
-        Standard errors are linearised if a formula is known, otherwise from the jackknife.
-
-    Raises
-    ------
-    ConfigError
-        If a name or a setting is not known, or the level does not suit the values.
-
-    References
-    ----------
-    .. [1] B. Efron (1987), Better bootstrap confidence intervals, Journal of the American
-           Statistical Association 82(397), doi:10.1080/01621459.1987.10478410.
-
-    Examples
-    --------
-    >>> frame = {"unit": [1, 1, 2, 2], "annotator": ["ann", "bob"] * 2, "image": ["a", "a"] * 2,
-    ...          "value": ["cat", "cat", "dog", "cat"]}
-    >>> found = measure(frame, "krippendorff_alpha", cluster="image", bootstrap=0)
-    >>> round(found.coefficients["krippendorff_alpha"].value, 4)
-    0.0
-    """
-    if isinstance(ratings, Mapping) or hasattr(ratings, "columns"):
-        named: dict[str, Any] = {"unit": unit, "annotator": annotator, "value": value}
-        ratings = ratings_from_frame(ratings, **named, cluster=cluster, n_options=n_options)
-    elif cluster is not None or n_options is not None:
-        raise ConfigError("columns are for a frame; these ratings already have their clusters")
-    return _measure(ratings, coefficients, **settings)
 
 
 def ratings_from_frame(

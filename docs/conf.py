@@ -10,8 +10,7 @@ from sphinx.application import Sphinx
 
 from bboxqa import __version__
 from bboxqa.cli import cli
-from bboxqa.rules.pages import page_lines
-from bboxqa.rules.registry import RULES
+from bboxqa.rules.registry import RULES, page_lines
 
 project = "bboxqa"
 version = release = __version__

@@ -229,16 +229,12 @@ def _settings(given: Any) -> "ValidateSettings":
 
     file = given.config
     values = dict(read_settings_file(file).validate if file else project_settings(Path.cwd()))
-    changed: dict[str, Any] = {}
-    for name in ("select", "ignore"):
-        if (text := getattr(given, name)) is not None:
-            changed[name] = _codes(text)
-            if not changed[name]:
-                raise click.UsageError(f"--{name} names no rule")
-    changed |= {
-        name: getattr(given, name) for name in ("fail_on", "min_severity") if getattr(given, name)
-    }
-    changed |= {"show_consequences": True} if given.show_consequences else {}
+    own = ("select", "ignore", "fail_on", "min_severity", "show_consequences")
+    changed = {name: value for name in own if (value := getattr(given, name)) not in (None, False)}
+    for name in {"select", "ignore"} & changed.keys():
+        changed[name] = _codes(changed[name])
+        if not changed[name]:
+            raise click.UsageError(f"--{name} names no rule")
     ignores: dict[str, list[str]] = {}
     for text in given.per_file_ignores:
         pattern, colon, codes = text.rpartition(":")
@@ -266,26 +262,22 @@ def _codes(text: str) -> list[str]:
 def _check_options(paths: tuple[Path, ...], given: Any) -> None:
     """Refuse options that contradict each other or would have no effect."""
     is_fixing, is_text = given.fix or given.diff, given.output_format == "text"
-    of_page = "split" if given.split else "top"
     console.refuse_options(
         (not paths, "no file given; try: bboxqa validate export.json"),
         (given.unsafe_fixes and not is_fixing, "--unsafe-fixes goes with --fix or --diff"),
         (given.in_place and not given.fix, "--in-place goes with --fix"),
         ((given.split or given.top is not None) and given.report is None,
-         f"--{of_page} is for --report, which is missing"),
+         "--split and --top are for --report, which is missing"),
         (given.pseudonyms and is_fixing,
-         f"--{'fix' if given.fix else 'diff'} shows the file with names; leave out --pseudonyms"),
+         "--fix and --diff show the file with names; leave out --pseudonyms"),
         (given.fix and is_text and given.output and given.output.suffix == ".json",
          "--out is the report; the fixed copy is NAME.fixed.json: leave out --out"),
         (given.fix and given.diff, "--diff writes nothing; give either --fix or --diff"),
         (given.baseline and given.write_baseline, "give either --baseline or --write-baseline"),
         (given.fix and not given.in_place and (given.baseline or given.write_baseline),
          "a baseline is of the file, not of its fixed copy; add --in-place"),
-        (given.quiet and given.verbose, "give either --quiet or --verbose"),
-        ((given.quiet or given.verbose) and (given.statistics or not is_text),
-         "--quiet and --verbose are about text; leave out --statistics and --format"),
-        (given.statistics and not is_text,
-         "--statistics is a table of its own; leave out --format"),
+        (sum(map(bool, (given.quiet, given.verbose, given.statistics, not is_text))) > 1,
+         "give one of --quiet, --verbose, --statistics and --format"),
         (given.diff and (given.statistics or given.output or not is_text),
          "--diff prints only changes; leave out --statistics, --out and --format"),
     )  # fmt: skip
@@ -359,8 +351,7 @@ def explain(codes: tuple[str, ...]) -> int:
     Print what a rule checks, what breaks because of it, and how to fix it. CODE may be the
     beginning of several codes, such as B; without CODE all rules are listed.
     """
-    from bboxqa.rules.pages import list_lines, page_lines
-    from bboxqa.rules.registry import known_rules, selected_codes
+    from bboxqa.rules.registry import known_rules, list_lines, page_lines, selected_codes
 
     for code in codes:
         if Path(code).is_file():

@@ -33,7 +33,7 @@ from bboxqa.pipelines.read import (
 )
 from bboxqa.report.drawing import By, Drawing, Scene, Shape, bounds, draw_scene, scene_figure
 from bboxqa.report.plots import page_style
-from bboxqa.rules.people import names_hidden
+from bboxqa.rules.annotators import names_hidden
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,18 +1,20 @@
-"""Measuring ratings: coefficients, notes, differences of groups, and who answers like whom."""
+"""Measuring ratings and segments of time, differences of groups, and who answers like whom."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan, nan
 from pathlib import Path
-from typing import get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.agreement.chance import fleiss_per_value
 from bboxqa.agreement.code_tables import cross_table, independence
-from bboxqa.agreement.consistency import CRONBACH_WARNING
+from bboxqa.agreement.consistency import CRONBACH_WARNING, cronbach_of_points
 from bboxqa.agreement.estimators import Estimator
 from bboxqa.agreement.levels import SET_LEVELS, Distance, SetDistance, set_distance
+from bboxqa.agreement.over_time import Overlaps, label_agreement, sweep
 from bboxqa.agreement.registry import CoefficientInputs, default_coefficients, named_coefficients
 from bboxqa.agreement.registry import coefficient as coefficient_of
 from bboxqa.agreement.resampling import (
@@ -44,7 +46,9 @@ from bboxqa.model.ratings import (
     ColumnAssociation,
     Estimate,
     Grouping,
+    LabelAgreement,
     Ratings,
+    Segments,
     SimilarAnnotators,
     TaskEstimates,
     code,
@@ -78,7 +82,53 @@ def measure(
     task: str | None = None,
     progress: Progress | None = None,
 ) -> TaskEstimates:
-    """Measure agreement on ratings; see `bboxqa.stats.measure`."""
+    """Measure agreement on any ratings.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What `read_ratings`, or a function that begins with `ratings_from`, returns.
+    coefficients : str or sequence of str, optional
+        Names of coefficients, or ``"all"``; by default those that suit the ratings.
+    level : {"nominal", "ordinal", "interval", "ratio", "masi", "jaccard"} or callable
+        Level of measurement for Krippendorff's alpha, or a distance of two arrays of values.
+    weights : {"identity", "linear", "quadratic"} or (K, K) array
+        Agreement of unequal values, for the coefficients that have weights.
+    bootstrap : int
+        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for no intervals.
+    seed : int
+        Seed of the draws.
+    interval : {"percentile", "bca"}
+        Percentiles of the replicates, or bias-corrected and accelerated [1]_. Intervals of a mean
+        over several pairs of annotators come from the jackknife's pseudo-values, since recomputing
+        the mean from each draw is biased where pairs share few units.
+    task : str, optional
+        A name for the result.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+
+    Returns
+    -------
+    TaskEstimates
+        Standard errors are linearised if a formula is known, otherwise from the jackknife.
+
+    Raises
+    ------
+    ConfigError
+        If a name or a setting is not known, or the level does not suit the values.
+
+    References
+    ----------
+    .. [1] B. Efron (1987), Better bootstrap confidence intervals, Journal of the American
+           Statistical Association 82(397), doi:10.1080/01621459.1987.10478410.
+
+    Examples
+    --------
+    >>> from bboxqa.stats import ratings_from_table as table
+    >>> found = measure(table([[0, 1, 1], [0, 1, 0]]), "percent_agreement", bootstrap=0)
+    >>> round(found.coefficients["percent_agreement"].value, 4)
+    0.6667
+    """
     if interval not in INTERVALS:
         raise ConfigError(f"interval {unknown_name(interval, INTERVALS)}")
     inputs = checked_inputs(ratings, level, weights, bootstrap=bootstrap, seed=seed)
@@ -253,12 +303,6 @@ def notes_of(
     sizes = inputs.counts.size[inputs.counts.size > 0]
     if len(sizes) and sizes.min() != sizes.max():
         yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
-    people = len(np.unique(inputs.data.annotator)) if len(sizes) else 0
-    if people > len(sizes) > 1 and not inputs.anonymous:
-        yield (
-            f"more annotators ({people:,}) than units ({len(sizes):,}): if it is the other way "
-            "round, swap unit and annotator"
-        )
     if single := int((sizes == 1).sum()):
         yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
     what = "unit" if inputs.data.units_alone else "cluster"
@@ -276,24 +320,14 @@ def notes_of(
 
 def missing_intervals(estimates: Mapping[str, Estimate], what: str) -> Iterator[str]:
     """Yield what is wrong with intervals that were drawn from clusters, which are called `what`."""
-    n_clusters = max((found.n_clusters for found in estimates.values()), default=0)
-    if n_clusters == 1:
-        yield f"no intervals: they come from resampling, and there is one {what} only"
-        return
-    drawn = [found for found in estimates.values() if not isnan(found.interval[0])]
-    least = min((found.n_clusters for found in drawn), default=FEW_CLUSTERS)
+    drawn = {name: each for name, each in estimates.items() if not isnan(each.interval[0])}
+    least = min((found.n_clusters for found in drawn.values()), default=FEW_CLUSTERS)
     if least < FEW_CLUSTERS:
         some = count(least, what)
         yield f"intervals come from resampling, and are somewhat too narrow with {some} only"
-    bare = [
-        e for e in estimates if not isnan(estimates[e].value) and isnan(estimates[e].interval[0])
-    ]
-    few = [name for name in bare if estimates[name].n_clusters <= 2]
-    if lost := [name for name in bare if name not in few]:
-        why = "too many resamples leave it undefined, or all lie on one side of it"
-        yield f"no interval for {', '.join(lost)}: {why}"
-    if few:
-        yield f"no interval for {', '.join(few)}: two clusters are too few"
+    if bare := [e for e in estimates if e not in drawn and not isnan(estimates[e].value)]:
+        why = f"they come from resampling, and need several {what}s that leave it defined"
+        yield f"no interval for {', '.join(bare)}: {why}"
 
 
 def difference(
@@ -452,3 +486,68 @@ def _pairs(ratings: Ratings, similarity: FloatArray) -> Table:
             "cosine": cosine[first, second],
         }
     )
+
+
+_OF_SEGMENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
+_STRETCHES = "units are the stretches of time between boundaries, each weighted by its length"
+_POINTS = "cronbach_alpha has points in time as items here, and annotators as cases"
+
+
+def measure_segments(
+    segments: Segments,
+    *,
+    resolution_ms: int = 1,
+    support: Literal["all", "marked"] = "all",
+    overlaps: Overlaps = "refuse",
+    bootstrap: int = 1000,
+    seed: int = 0,
+    interval: str = "percentile",
+    progress: Progress | None = None,
+) -> list[TaskEstimates]:
+    """Measure how far annotators agree on what happens when, for each tier and for all together.
+
+    Units are the stretches of time between boundaries. Points in time are `resolution_ms` apart;
+    `support` is whether to count the time in which nobody marked anything; `overlaps` which of
+    overlapping segments of an annotator counts.
+    """
+    longest = int(segments.duration.max(initial=0))
+    if 0 < longest < resolution_ms:
+        raise ConfigError(
+            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
+            "expected several points in each"
+        )
+    resampling: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, "interval": interval}
+    tiers: list[str | None] = [*segments.tier_names]
+    found = []
+    for tier in (*tiers, None) if len(tiers) > 1 else tiers:
+        ratings = sweep(
+            segments, tier, resolution_ms=resolution_ms, support=support, overlaps=overlaps
+        )
+        task = "all tiers" if tier is None else tier
+        estimates = measure(ratings, _OF_SEGMENTS, task=task, progress=progress, **resampling)
+        shares = dict(zip(ratings.value_names, label_agreement(ratings), strict=True))
+        estimators = {f"label {label}": share for label, share in shares.items()}
+        estimators["cronbach_alpha"] = cronbach_of_points(ratings)
+        estimated = estimates_of(estimators, **resampling)
+        labels = []
+        for label, share in shares.items():
+            times = (0, 0, 0)
+            if not isnan(share.value):
+                both, either = share.sums
+                times = (int(both.sum()), int(either.sum()), int(np.count_nonzero(either)))
+            labels.append(LabelAgreement(label, estimated[f"label {label}"], *times))
+        missing = missing_intervals(estimated, "cluster") if bootstrap else ()
+        own_notes = dict.fromkeys((*estimates.notes[len(ratings.notes) :], *missing))
+        notes = _STRETCHES, *segments.notes, *own_notes, _POINTS, CRONBACH_WARNING, *ratings.notes
+        coefficients = {**estimates.coefficients, "cronbach_alpha": estimated["cronbach_alpha"]}
+        found.append(
+            replace(estimates, labels=tuple(labels), coefficients=coefficients, notes=notes)
+        )
+    return found
+
+
+def shown_in_text(found: TaskEstimates) -> TaskEstimates:
+    """Return estimates without Cronbach's alpha, which says nothing here, and notes on it."""
+    kept = {name: each for name, each in found.coefficients.items() if name != "cronbach_alpha"}
+    notes = tuple(each for each in found.notes if each not in (_POINTS, CRONBACH_WARNING))
+    return replace(found, coefficients=kept, notes=notes)

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bboxqa.core.json_values import cut, json_line
-from bboxqa.core.text import count, first_few, one_line
+from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 from bboxqa.report import FINDING_VIEWS, view
 from bboxqa.report.numbers import short_name, table_lines
@@ -195,9 +196,8 @@ _WIDTH = 80
 # Most characters of an excerpt of a file, or of a value.
 _EXCERPT = 100
 _EXAMPLES = 3
-# Limits unless verbose: files, rules with places, places of a rule, rules with a title, and codes
-# of further rules.
-_FILES, _RULES, _PLACES, _TITLES, _CODES = 5, 3, 3, 9, 10
+# Limits unless verbose: files, rules with places, and places of a rule.
+_FILES, _RULES, _PLACES = 5, 3, 3
 _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 
 
@@ -227,21 +227,20 @@ def text_lines(
     further, infos = ((), ()) if verbose else (shown[_RULES:], found[len(shown) :])
     if further:
         yield from ("", "Further rules, which --verbose lists:")
-    for group in further[:_TITLES]:
+    for group in further:
         yield group.title + (f"  {place(group.worst[0])}" if group.listed else "")
-    if rest := further[_TITLES:]:
-        yield f"… and {count(len(rest), 'more rule')}: {first_few(rest, _CODES, _number)}"
     if infos:
         yield from ("", f"Info: {', '.join(map(_number, infos))}; {_to_list(infos)}")
     yield ""
     yield from summary_lines(report)
+    fixes = Counter[str | None](finding.fix for finding in report.findings)
     # Whether findings that are not listed have a fix is not known.
-    is_cut = sum(report.counts.values()) > len(report.findings)
-    least, fixable = "at least " if is_cut else "", []
-    for fix, how in (("safe", "--fix"), ("unsafe", "--fix --unsafe-fixes")):
-        if n := sum(finding.fix == fix for finding in report.findings):
-            fixable.append(f"{_MARKS[fix]}{least}{n:,} fixable with {how}")
-    if fixable:
+    least = "at least " if sum(report.counts.values()) > len(report.findings) else ""
+    if fixable := [
+        f"{_MARKS[fix]}{least}{fixes[fix]:,} fixable with {how}"
+        for fix, how in (("safe", "--fix"), ("unsafe", "--fix --unsafe-fixes"))
+        if fixes[fix]
+    ]:
         yield ", ".join(fixable)
     # Files of other formats, which are not fixed, would be refused.
     can_fix = len({each.file for each in report.findings if each.fix}) == len(report.files)

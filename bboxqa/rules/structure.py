@@ -1,10 +1,8 @@
 """S and E: lists and keys that a file needs, and values of a wrong type."""
 
-import json
 import math
 from collections.abc import Sequence
 from functools import partial
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import FARTHEST, MAX_COORDINATE, Form, Kind, form_of
 from bboxqa.formats.document import apart_note
-from bboxqa.formats.heads import HEAD, WHAT, kind_in
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -49,14 +46,6 @@ def _top_level(document: Document, _settings: ValidateSettings) -> Checked:
     if lacks:
         names = ", ".join(f'"{name}"' for name in lacks)
         what = f"{names} {'is' if len(lacks) == 1 else 'are'} missing; expected lists of records"
-        kind = kind_in("json", bytes(reading.text[:HEAD])) if len(lacks) > 1 else None
-        if kind is not None:
-            tool, advice = WHAT[kind]
-            what = f"file is {tool}; {advice[0].lower()}{advice[1:].removesuffix('.')}"
-        for key, value in reading.top.items() if len(lacks) == len(lists) else ():
-            if isinstance(value, dict) and {"images", "annotations"} <= value.keys():
-                path = quote(f".[{json.dumps(key)}]")
-                what = f"{names} are inside {shortened(key)}; take them out: jq {path} FILE > OUT"
         yield Defect(what, expected="a list", code="S001")
     for name in lists:
         if name in top and not isinstance(top[name], list) and name not in lacks:

@@ -12,8 +12,7 @@ from support.validation import document_of, findings, mended, only, report_of
 from bboxqa import reading, validate
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.pages import page_lines
-from bboxqa.rules.registry import RULES
+from bboxqa.rules.registry import RULES, page_lines
 
 PLAIN = [[60, 50, 20, 10], [50, 60, 25, 18], [76, 30, 22, 10], [8, 60, 30, 19], [75, 65, 24, 14]]
 

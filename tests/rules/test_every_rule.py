@@ -20,8 +20,15 @@ from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import ABSENT, Rule
 from bboxqa.rules.fixes import edited, fix
-from bboxqa.rules.pages import example_lines, list_lines, page_lines
-from bboxqa.rules.registry import FAMILIES, RESERVED, RULES, selected_codes
+from bboxqa.rules.registry import (
+    FAMILIES,
+    RESERVED,
+    RULES,
+    example_lines,
+    list_lines,
+    page_lines,
+    selected_codes,
+)
 
 # What is large depends on the settings; see test_file.py.
 ON_FILES = [code for code, rule in RULES.items() if rule.scope == "record" and code != "F007"]

@@ -15,7 +15,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base import ABSENT, Files
 from bboxqa.rules.document import Document
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.pages import records
+from bboxqa.rules.registry import records
 from bboxqa.rules.runner import validate_documents
 
 _FOLDER = TemporaryDirectory()
