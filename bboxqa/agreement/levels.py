@@ -37,7 +37,7 @@ class SetDistance(msgspec.Struct, frozen=True, eq=False):
 
     name: str
     between: FloatArray
-    """(K, K) float64."""
+    """(K, K)."""
 
     def __call__(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """Return the distances of (N,) and (N,) codes."""

@@ -56,14 +56,14 @@ class FoundBox(msgspec.Struct, frozen=True):
     """The box of a record that a finding is about, for a picture of it."""
 
     image: str
-    """The file name of its image; "" where there is none."""
+    """The file name of its image, or ""."""
     width: float | None
     height: float | None
     """Size of the image in pixels; None where it is unknown."""
     bbox: tuple[float, float, float, float]
     """x, y, width and height in pixels, as they are in the file: they may be wrong."""
     rings: tuple[tuple[float, ...], ...] = ()
-    """x, y, x, y, … in pixels of each ring of its outline, for findings about outlines."""
+    """x, y, x, y, … in pixels of each ring, for findings about outlines."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -112,7 +112,6 @@ class RuleText(msgspec.Struct, frozen=True):
     """What goes wrong because of the defect."""
     fix: Literal["safe", "unsafe"] | None
     explanation: str = ""
-    """What is found, why it happens, and how to fix it."""
 
 
 class FileReport(msgspec.Struct, frozen=True):
@@ -124,12 +123,10 @@ class FileReport(msgspec.Struct, frozen=True):
     n_images: int
     n_annotations: int
     n_categories: int
-    """Number of records, valid or not."""
     kind: str = ""
-    """What the file holds instead of annotated objects, such as "COCO captions"; else ""."""
+    """What it holds instead of annotated objects, such as "COCO captions"; else ""."""
     unread: str = ""
-    """Parts of the data set that were not read, and the command that reads them; "" where all was
-    read."""
+    """What was not read, and the command that reads it; "" for nothing."""
 
 
 class FoundReport(msgspec.Struct, frozen=True):

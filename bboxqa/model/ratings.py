@@ -239,8 +239,7 @@ class Segments(FrozenArrays, frozen=True, eq=False):
     recording: IntArray
     annotator: IntArray
     tier: IntArray
-    """(N,) int32, as `label`. Indices into the names; a tier is a category of annotation, such as
-    "posture" or "speech"."""
+    """(N,) int32, as `label`. Indices into the names."""
     start: IndexArray
     end: IndexArray
     """(N,) int64. Milliseconds from the beginning of the recording; the end is exclusive."""
@@ -257,9 +256,7 @@ class Segments(FrozenArrays, frozen=True, eq=False):
     line: IndexArray | None = None
     """(N,). The file, as an index into `sources`, and the line in it, from 1."""
     sources: tuple[Source, ...] = ()
-    """The files that were read; empty for segments from elsewhere."""
     notes: tuple[str, ...] = ()
-    """Remarks on the data for readers of a result."""
 
     def __len__(self) -> int:
         return len(self.start)
@@ -346,15 +343,12 @@ class LabelAgreement(msgspec.Struct, frozen=True):
     """The share of time on which annotators agree on a label."""
 
     label: str
-    """A label, or the name of the background."""
     agreement: Estimate
     """`both` divided by `either`; NaN where no compared annotator uses the label."""
     both: int
     either: int
-    """The time in which both annotators of a pair use the label, and in which at least one of them
-    does; in sample points, summed over the pairs."""
+    """Sample points of both annotators of a pair, and of at least one, summed over the pairs."""
     n_recordings: int
-    """The number of compared recordings in which the label occurs."""
 
 
 class TaskEstimates(msgspec.Struct, frozen=True, eq=False):
@@ -389,7 +383,6 @@ class Grouping(msgspec.Struct, frozen=True):
 
     method: str
     n_groups: int
-    """The number of groups with the largest silhouette."""
     silhouette: float
     status: str
     """Why the groups are not reliable, or "ok"."""
@@ -400,11 +393,8 @@ class SimilarAnnotators(msgspec.Struct, frozen=True, eq=False):
 
     task: str | None
     pairs: Table
-    """Pairs of annotators who share units, with n_shared, the share of equal answers and the
-    cosine.
-    """
     groups: Table
-    """Annotators and their group under each method, counted from 1; 0 if there are no groups."""
+    """Annotators and their group by each method, from 1; 0 for none."""
     groupings: tuple[Grouping, ...]
     notes: tuple[str, ...]
 
@@ -436,9 +426,7 @@ class ColumnAssociation(msgspec.Struct, frozen=True, eq=False):
 
     columns: tuple[str, str]
     values: tuple[tuple[str, ...], tuple[str, ...]]
-    """The R values of the first column and the C values of the second column."""
     counts: IndexArray
-    """(R, C) int64. The number of rows with each combination of values."""
+    """(R, C) int64."""
     test: Independence
     notes: tuple[str, ...]
-    """Those of the test, and how many rows were left out."""

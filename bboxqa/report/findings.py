@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bboxqa.core.json_values import cut, json_line
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 from bboxqa.report import FINDING_VIEWS, view
 from bboxqa.report.numbers import short_name, table_lines
@@ -128,16 +128,14 @@ class Group(msgspec.Struct, frozen=True):
 
     rule: RuleText
     severity: Severity
-    """The severity of the worst finding."""
     total: int
-    """Number of findings, including those that are not listed."""
+    """With those that are not listed."""
     listed: tuple[Finding, ...]
     worst: tuple[Finding, ...]
     """The listed findings of the severity of the group."""
     n_records: int
-    """Number of records with a finding: one finding may be about all records of a file."""
+    """Number of records: one finding may be about all records of a file."""
     fixes: str
-    """The kinds of fixes of the listed findings."""
     title: str
     """Code, severity, title of the rule and number of records, for a text."""
     hidden: str
@@ -196,8 +194,8 @@ _WIDTH = 80
 # Most characters of an excerpt of a file, or of a value.
 _EXCERPT = 100
 _EXAMPLES = 3
-# Limits unless verbose: files, rules with places, and places of a rule.
-_FILES, _RULES, _PLACES = 5, 3, 3
+# Limits unless verbose: files, rules with places, places of a rule, and rules with a title.
+_FILES, _RULES, _PLACES, _TITLES = 5, 3, 3, 9
 _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 
 
@@ -227,8 +225,10 @@ def text_lines(
     further, infos = ((), ()) if verbose else (shown[_RULES:], found[len(shown) :])
     if further:
         yield from ("", "Further rules, which --verbose lists:")
-    for group in further:
+    for group in further[:_TITLES]:
         yield group.title + (f"  {place(group.worst[0])}" if group.listed else "")
+    if rest := further[_TITLES:]:
+        yield f"… and {count(len(rest), 'more rule')}: {first_few(rest, _TITLES, _number)}"
     if infos:
         yield from ("", f"Info: {', '.join(map(_number, infos))}; {_to_list(infos)}")
     yield ""

@@ -46,12 +46,10 @@ class Authorship(msgspec.Struct, frozen=True, eq=False):
     by_records: bool
     """Whether image records, rather than annotations, name the annotator."""
     picture: IndexArray
-    """(I,) int64. The first image record with the same file name; with `by_records`, an image file
-    has several records."""
+    """(I,). The first record with the same file name: with `by_records`, an image has several."""
     lists: list[tuple[str, Any]]
     """The key and the value of the list of annotators of each image; "" and None for none."""
     listed: BoolArray
-    """(I,) bool. Whether an image lists its annotators."""
     asked: IndexArray
     """(P, 2) int64. Image record and listed annotator, each pair once."""
     folded: IndexArray

@@ -59,7 +59,7 @@ class Defect(msgspec.Struct, frozen=True):
     message: str
     pointer: str = ""
     offset: int | None = None
-    """Byte offset in the file, where no JSON pointer leads."""
+    """In bytes, where no JSON pointer leads."""
     found: Any = None
     expected: str = ""
     ids: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -186,7 +186,7 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     examples: Callable[[int], tuple[str, ...]] | None = None
     """Pointers to the records that were compared."""
     defects: Sequence[Defect] = ()
-    """The defects that do not belong to single records."""
+    """Those that do not belong to single records."""
     code: str = ""
     """The rule that reports them, where one check serves several."""
     numbers: IndexArray = msgspec.field(default_factory=lambda: np.zeros(0, np.int64))

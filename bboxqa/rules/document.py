@@ -240,16 +240,13 @@ class FileKind(msgspec.Struct, frozen=True):
     """The name in messages; "" for annotations of objects."""
     rules: tuple[str, ...]
     left_out: tuple[str, ...] = ()
-    """Prefixes of the codes of rules that apply, and that do not apply; the longest matching prefix
-    decides."""
+    """Prefixes of codes of rules that apply, and that do not; the longest one decides."""
     required: tuple[str, ...] = ("id", "image_id", "category_id", "bbox")
     """The keys that each annotation needs, apart from keys that depend on each other."""
     lists: tuple[str, ...] = ("images", "annotations", "categories")
-    """The lists that the file needs."""
     is_measured: bool = False
-    """Whether agreement can be measured, as annotations have boxes and categories."""
     is_of_truth: bool = False
-    """Whether the images and categories are in another file, the ground truth of the results."""
+    """Whether images and categories are in another file."""
 
 
 _OTHER_KINDS = ("E", "G", "T")

@@ -238,9 +238,9 @@ class Baseline(msgspec.Struct, frozen=True):
     """The accepted findings."""
 
     path: Path
-    """The path of the baseline; files in it are relative to its folder."""
+    """Files in it are relative to its folder."""
     known: Mapping[str, int]
-    """Mapping of str to int. The number of accepted findings, by identity."""
+    """By identity."""
 
 
 _VERSION = 1

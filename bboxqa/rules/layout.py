@@ -44,7 +44,7 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
     """(N,) integers. The image of each box; -1 for none."""
     n_images: int
     author: IntArray
-    """(N,) int32. The annotator of each box, as an index into `names`; -1 for unknown."""
+    """(N,) int32. An index into `names`; -1 for unknown."""
     names: tuple[str, ...]
     area: FloatArray | None = None
     """(N,) float64. The areas as written of boxes without outlines."""
@@ -174,7 +174,7 @@ class Diagnosis(msgspec.Struct, frozen=True, eq=False):
     rows: IndexArray
     """(H,) int64. The annotations whose boxes are valid in this layout."""
     bbox: FloatArray
-    """(H, 4) float64. These boxes as x, y, width, height in pixels."""
+    """(H, 4) float64. As x, y, width, height in pixels."""
     concerned: BoolArray
     """(N,) bool. The annotations of images whose boxes are in this layout."""
     message: str

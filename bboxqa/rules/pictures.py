@@ -10,7 +10,6 @@ from errno import EINVAL, ELOOP, ENAMETOOLONG
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
-from urllib.parse import unquote
 
 import msgspec
 import numpy as np
@@ -39,7 +38,6 @@ class ImageState(IntEnum):
     UNREADABLE = 1
     MISSING = 2
     OUTSIDE = 3
-    """The name leads out of the folder; nothing was opened."""
     NOT_ASKED = 4
     """The record names no file."""
 
@@ -54,7 +52,6 @@ class Place(NamedTuple):
     root: Path | None = None
     path: str = ""
     problem: str = ""
-    """Why it cannot be opened."""
 
     @property
     def file(self) -> str:
@@ -190,7 +187,7 @@ class ImageFolder(msgspec.Struct, frozen=True, eq=False):
     places: tuple[Place, ...]
     contents: "tuple[ImageContent, ...]"
     suggestions: tuple[tuple[str, ...], ...]
-    """For missing files and files outside the folders, files with that name in the folders."""
+    """For lost files, those with that name in the folders."""
     unnamed: tuple[str, ...]
     """Image files in the folders that no record names."""
     state: ByteArray
@@ -249,23 +246,13 @@ def scan_images(
 def _meanings(
     search: ImageSearch, names: Sequence[str | None], places: Sequence[Place]
 ) -> list[list[str]]:
-    """Return the files that each lost name may mean: same path, else same file name."""
+    """Return the files that each lost name may mean: those with the same file name."""
     index: dict[str, list[str]] = {}
-    for file, (_, path) in search.files.items():
-        plain = file_names.normalised_name(path)
-        for key in {plain, "/" + PurePosixPath(plain).name}:
-            index.setdefault(key, []).append(file)
-
-    def meant(name: str) -> list[str]:
-        plain, base = file_names.normalised_name(name), name.replace("\\", "/").rpartition("/")[2]
-        alike = index.get("/" + PurePosixPath(plain).name, [])
-        exact = [file for file in alike if Path(file).name == base]
-        return (index.get(plain) or exact or alike)[:_MAX_SUGGESTIONS]
-
-    return [
-        meant(name) or meant(unquote(name)) if name and place.state in _LOST else []
-        for name, place in zip(names, places, strict=True)
-    ]
+    for file in search.files:
+        index.setdefault(file_names.normalised_name(Path(file).name), []).append(file)
+    lost = [name or "" if at.state in _LOST else "" for name, at in zip(names, places, strict=True)]
+    last = [file_names.normalised_name(name).rpartition("/")[2] for name in lost]
+    return [index.get(name, [])[:_MAX_SUGGESTIONS] for name in last]
 
 
 def check_folders(folders: Iterable[Path]) -> None:
@@ -279,9 +266,8 @@ class ImageContent(msgspec.Struct, frozen=True):
     """The content of one image file."""
 
     problem: str = ""
-    """Why the file cannot be decoded; "" if it can."""
+    """Why the file cannot be decoded, or ""."""
     truncated: bool = False
-    """Whether the end of the file is missing."""
     stored: tuple[int, int] = (-1, -1)
     """(int, int). Width and height in the file, in pixels; (-1, -1) for unknown."""
     shown: tuple[int, int] = (-1, -1)

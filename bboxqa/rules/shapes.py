@@ -46,17 +46,12 @@ class BoxFacts(msgspec.Struct, frozen=True, eq=False):
     plain: BoolArray
     """(N,) bool. The annotations with a box that is in COCO's layout as far as is known."""
     lie_elsewhere: bool
-    """Whether most boxes lie elsewhere than their outlines in every known layout."""
+    """Whether most boxes lie elsewhere than their outlines in every layout."""
     swapped: BoolArray
     """(I,) bool. The images whose boxes lie inside only if width and height are swapped."""
     in_swapped: BoolArray
-    """(N,) bool. The annotations of these images."""
     doubtful: BoolArray
-    """(N,) bool. The annotations whose numbers may not be pixels of their image.
-
-    Fixes neither compute numbers from them nor adapt numbers to them: boxes have another layout,
-    sizes of images are swapped, or a fifth of the boxes, of the file or of an image, lie beyond it.
-    """
+    """(N,) bool. Where numbers may not be pixels of the image: no fix is computed from them."""
 
 
 def box_facts(document: Document) -> BoxFacts:
@@ -252,8 +247,7 @@ class Rotations(msgspec.Struct, frozen=True, eq=False):
     written: FloatArray
     """(N, 4) float64. The numbers of all boxes as written; (N, 8) if any has five or eight."""
     turned: tuple[IndexArray, FloatArray]
-    """(R,) int64 and (R, 5) float64. Annotations and the numbers of boxes of either form. Angles of
-    boxes of five numbers are in radians if none is above a whole turn."""
+    """(R,) and (R, 5). Annotations, and their boxes in the form of five numbers, in degrees."""
 
 
 _FULL_TURN = 2 * np.pi
