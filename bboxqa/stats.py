@@ -12,7 +12,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from bboxqa.agreement.code_tables import alpha_of_codes, cross_table, independence, kappa_of_codes
+from bboxqa.agreement.code_tables import alpha_of_codes, independence, kappa_of_codes
 from bboxqa.agreement.consistency import cronbach_alpha, intraclass_correlations
 from bboxqa.agreement.intervals import totals
 from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label
@@ -37,7 +37,6 @@ __all__ = [
     "annotator_similarity",
     "cluster_annotators",
     "cronbach_alpha",
-    "cross_table",
     "difference",
     "independence",
     "intraclass_correlations",

@@ -171,48 +171,6 @@ _STRONG = 4
 _FEW = 5
 
 
-def cross_table(
-    first_codes: NDArray[Any], second_codes: NDArray[Any], shape: tuple[int, int]
-) -> IndexArray:
-    """Return the contingency table of two features.
-
-    Parameters
-    ----------
-    first_codes, second_codes : (N,) integers
-        One value per annotation, 0 to ``R - 1`` and 0 to ``C - 1``.
-    shape : (R, C)
-        The number of values of each feature.
-
-    Returns
-    -------
-    (R, C) int64
-
-    Raises
-    ------
-    DatasetError
-        If the features have different lengths, or a code is out of range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cross_table(np.array([0, 0, 1]), np.array([2, 2, 0]), (2, 3))
-    array([[0, 0, 2],
-           [1, 0, 0]])
-    """
-    advice = "Leave out annotations that lack one of the two."
-    if len(first_codes) != len(second_codes):
-        lengths = f"{len(first_codes)} and {len(second_codes)}"
-        problem = f"cross table: lengths of the features are {lengths}; expected equal ones"
-        raise DatasetError([problem], advice)
-    features = (("first", first_codes, shape[0]), ("second", second_codes, shape[1]))
-    for name, codes, size in features:
-        for place in np.flatnonzero((codes < 0) | (codes >= size))[:1].tolist():
-            found = f"cross table: record {place}: {name} code is {codes[place]}"
-            raise DatasetError([f"{found}; expected 0 or more and less than {size}"], advice)
-    cell = first_codes.astype(np.int64) * shape[1] + second_codes
-    return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(np.int64)
-
-
 def _counts(table: NDArray[Any]) -> FloatArray:
     try:
         counts = np.asarray(table, np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.chance import fleiss_per_value
-from bboxqa.agreement.code_tables import cross_table, independence
+from bboxqa.agreement.code_tables import independence
 from bboxqa.agreement.consistency import CRONBACH_WARNING, cronbach_of_points
 from bboxqa.agreement.estimators import Estimator
 from bboxqa.agreement.levels import SET_LEVELS, Distance, SetDistance, set_distance
@@ -397,9 +397,9 @@ def column_association(path: str | Path, first: str, second: str) -> ColumnAssoc
     read = table.columns([first, second])
     coded = code(read[first]), code(read[second])
     known = np.flatnonzero((coded[0].codes >= 0) & (coded[1].codes >= 0))
-    codes = [each.codes[known] for each in coded]
     shape = len(coded[0].names), len(coded[1].names)
-    counts = cross_table(codes[0], codes[1], shape)
+    cell = coded[0].codes[known].astype(np.int64) * shape[1] + coded[1].codes[known]
+    counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
     test = independence(counts)
     missing = len(coded[0].codes) - len(known)
     left_out = (f"{count(missing, 'row')} left out: a value is missing",) if missing else ()

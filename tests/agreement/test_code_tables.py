@@ -12,7 +12,6 @@ from support.ratings import reliability, tables
 from bboxqa.agreement.code_tables import (
     NO_INTERVAL,
     alpha_of_codes,
-    cross_table,
     independence,
     kappa_of_codes,
 )
@@ -149,25 +148,12 @@ def test_perfect_association_has_no_interval():
     assert NO_INTERVAL in test.notes
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=20))
-def test_cross_table_counts(pairs):
-    codes = np.array(pairs, np.int32).reshape(-1, 2)
-    table = cross_table(codes[:, 0], codes[:, 1], (3, 4))
-    assert table.shape == (3, 4)
-    assert table.dtype == np.int64
-    for r in range(3):
-        for c in range(4):
-            assert table[r, c] == pairs.count((r, c))
-
-
 @pytest.mark.parametrize(
     ("refused", "message"),
     [
         (lambda: independence(np.array([[1, 2], [3, -1]])), "row 1, column 1: count is -1;"),
         (lambda: independence(np.array([[1, 2], [3, 0.5]])), "row 1, column 1: count is 0.5;"),
         (lambda: independence(np.array([1, 2])), "cross table has 1 dimension; expected rows"),
-        (lambda: cross_table(np.array([3]), np.array([0]), (2, 2)), "record 0: first code is 3;"),
-        (lambda: cross_table(np.zeros(2), np.zeros(1), (2, 2)), "lengths of the features"),
     ],
 )
 def test_tables_that_are_refused(refused, message):
