@@ -8,12 +8,7 @@ import numpy as np
 
 from bboxqa.agreement.estimators import FEWEST, NO_ERROR, OK, Estimator, SumTable, t_quantile
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.agreement.resampling import (
-    LEVEL,
-    covering_intervals,
-    jackknife_error,
-    repeated_counts,
-)
+from bboxqa.agreement.resampling import LEVEL, covering_intervals, jackknife_error, repeated_counts
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
 from bboxqa.core.machine import in_threads, one_blas_thread
 

@@ -27,11 +27,7 @@ from bboxqa.agreement.nominal import (
     value_sums,
 )
 from bboxqa.agreement.object_counts import ObjectSums, drawn_in_cells, image_chunks, ratio
-from bboxqa.agreement.resampling import (
-    LEVEL,
-    covering_intervals,
-    replicates_of_all,
-)
+from bboxqa.agreement.resampling import LEVEL, covering_intervals, replicates_of_all
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,

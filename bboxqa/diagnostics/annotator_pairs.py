@@ -7,19 +7,8 @@ from msgspec.structs import replace
 
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.unit_counts import from_units
-from bboxqa.core.arrays import (
-    BoolArray,
-    IndexArray,
-    component_of_each,
-    remembered,
-    sum_by,
-)
-from bboxqa.diagnostics.object_cells import (
-    RatioSums,
-    by_annotators,
-    drawn_edges,
-    pairs_of_units,
-)
+from bboxqa.core.arrays import BoolArray, IndexArray, component_of_each, remembered, sum_by
+from bboxqa.diagnostics.object_cells import RatioSums, by_annotators, drawn_edges, pairs_of_units
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.keypoints import largest_moves
 from bboxqa.model.masks import SegmentationKind

@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 from bboxqa.agreement.estimators import table_of
 from bboxqa.agreement.nominal import coincidence_tables
 from bboxqa.agreement.unit_counts import coincidences, from_units
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    IndexArray,
-    distinct_rows,
-    remembered,
-    sum_by,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, distinct_rows, remembered, sum_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics.annotator_pairs import independent, moved_pairs
 from bboxqa.diagnostics.decomposition import Kind, disagreements

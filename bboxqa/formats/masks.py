@@ -24,14 +24,7 @@ from bboxqa.formats.source import members_of
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, RowMask, png_of
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
-from bboxqa.formats.writing.content import (
-    Content,
-    Loss,
-    Writer,
-    Written,
-    as_mask,
-    image_name,
-)
+from bboxqa.formats.writing.content import Content, Loss, Writer, Written, as_mask, image_name
 from bboxqa.formats.writing.losses import losses_of
 from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import flat_rings

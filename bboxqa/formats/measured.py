@@ -11,11 +11,7 @@ from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, dis
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import alike, count
 from bboxqa.formats.columns import FARTHEST, Columns, Form, Kind
-from bboxqa.formats.records import (
-    Authors,
-    FileColumns,
-    ReadSettings,
-)
+from bboxqa.formats.records import Authors, FileColumns, ReadSettings
 from bboxqa.model.keypoints import Keypoints
 from bboxqa.model.masks import SegmentationKind, Segmentations
 from bboxqa.model.rotated_boxes import FiveNumbers, corners, from_corners, turned_to, upright

@@ -18,15 +18,7 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.writing.content import Content, Writer, Written, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.xml_elements import (
-    Element,
-    XmlError,
-    block,
-    leaf,
-    leaves,
-    plain_xml,
-    tree_of,
-)
+from bboxqa.formats.xml_elements import Element, XmlError, block, leaf, leaves, plain_xml, tree_of
 
 _MARKS = ("difficult", "truncated", "occluded")
 _BOX_SIDES = ("xmin", "ymin", "xmax", "ymax")

@@ -30,14 +30,7 @@ from bboxqa.formats.source import members_of
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, ValueProblemError
-from bboxqa.formats.writing.content import (
-    Content,
-    Loss,
-    Writer,
-    Written,
-    completed,
-    image_name,
-)
+from bboxqa.formats.writing.content import Content, Loss, Writer, Written, completed, image_name
 from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.outlines import bbox_corners, corners_of, rings_of
 

@@ -9,14 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    IndexArray,
-    compact,
-    component_of_each,
-    find,
-    run_starts,
-)
+from bboxqa.core.arrays import BoolArray, IndexArray, compact, component_of_each, find, run_starts
 
 # For components of at most this many pairs, trying all matchings is faster than a solver.
 _FEW = 6

@@ -7,14 +7,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import (
-    BoolArray,
-    FloatArray,
-    FrozenArrays,
-    IndexArray,
-    IntArray,
-    RowArrays,
-)
+from bboxqa.core.arrays import BoolArray, FloatArray, FrozenArrays, IndexArray, IntArray, RowArrays
 from bboxqa.core.text import count
 from bboxqa.model.keypoints import Keypoints
 from bboxqa.model.masks import Segmentations

@@ -11,12 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.estimators import OK, Resampled, SumTable
-from bboxqa.agreement.nominal import (
-    alpha_per_category,
-    image_estimators,
-    pooled_alpha,
-    value_sums,
-)
+from bboxqa.agreement.nominal import alpha_per_category, image_estimators, pooled_alpha, value_sums
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.objects import (
     ONE_CATEGORY,

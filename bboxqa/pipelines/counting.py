@@ -11,11 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.nominal import alpha_per_group, pooled_alpha, value_sums
-from bboxqa.agreement.object_counts import (
-    ObjectSums,
-    count_objects,
-    paired_annotators,
-)
+from bboxqa.agreement.object_counts import ObjectSums, count_objects, paired_annotators
 from bboxqa.agreement.objects import ThresholdSums, has_meaning
 from bboxqa.agreement.unit_counts import coincidences, from_units
 from bboxqa.core.arrays import (

@@ -24,13 +24,7 @@ from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.counting import of_images
 from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.pictures import other_size, pictures
-from bboxqa.pipelines.read import (
-    AS_COMPARED,
-    Data,
-    paths_of,
-    read_for,
-    settings_of_keywords,
-)
+from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
 from bboxqa.report.drawing import By, Drawing, Scene, Shape, bounds, draw_scene, scene_figure
 from bboxqa.report.plots import page_style
 from bboxqa.rules.annotators import names_hidden

@@ -26,14 +26,7 @@ from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
 from bboxqa.matching.linkage import loose_objects
 from bboxqa.matching.matchers import match
-from bboxqa.model.annotations import (
-    Annotations,
-    Dataset,
-    Repeats,
-    Source,
-    completed,
-    joints_of,
-)
+from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source, completed, joints_of
 from bboxqa.model.results import MeasuredAgreement, ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, ReferenceMatches

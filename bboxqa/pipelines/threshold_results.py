@@ -8,12 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.estimators import ALL_AGREE, NO_VARIATION
-from bboxqa.agreement.nominal import (
-    alpha_per_category,
-    alpha_per_pair,
-    pooled_alpha,
-    value_sums,
-)
+from bboxqa.agreement.nominal import alpha_per_category, alpha_per_pair, pooled_alpha, value_sums
 from bboxqa.agreement.object_counts import (
     SIMILARITY_DIGITS,
     ObjectSums,

@@ -14,9 +14,7 @@ from bboxqa.core.text import count, joined, names_in_words, one_line
 from bboxqa.diagnostics.annotator_pairs import copies, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
-from bboxqa.diagnostics.object_cells import (
-    object_cells,
-)
+from bboxqa.diagnostics.object_cells import object_cells
 from bboxqa.diagnostics.rates import vitality
 from bboxqa.model.diagnosis import REPEATS, Diagnosis, Line
 from bboxqa.model.results import MeasuredAgreement
