@@ -15,7 +15,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import first_few, one_line
 from bboxqa.formats import heads
 from bboxqa.formats.heads import TABLES
-from bboxqa.formats.member import ARCHIVES, READABLE, is_archive
+from bboxqa.formats.member import ARCHIVES, is_archive
 from bboxqa.formats.scanner import may_be_rows
 from bboxqa.formats.source import SourcePath
 
@@ -120,6 +120,8 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
             expected, advice = "a line with the names of columns", _NO_HEADER
         else:
             what += f" with the columns {shown}" * bool(names)
+            if head.lstrip()[:1] in (b"[", b"{"):
+                advice = f"Export COCO JSON from the tool that wrote it. {advice}"
     is_measured = kind == "ELAN" or "bboxqa agree" in advice
     advice = advice.replace("agree FILE", f"agree {shlex.quote(str(path))}")
     raise DatasetError(
@@ -137,7 +139,7 @@ def refuse_unread(path: Path) -> None:
             next(each.chunks(), b"")
     may_be_damaged = kind in (None, "binary") and source.is_file() and not is_json
     if may_be_damaged and (reason := damage_of(source)):
-        todo = heads.WHAT["YOLO"][1] if path.name.lower().endswith(".txt") else _todo([reason])
+        todo = heads.WHAT["YOLO"][1] if path.name.lower().endswith(".txt") else _EXPORT
         raise DatasetError([f"{path}: {reason}"], todo)
     refuse_foreign(source)
 
@@ -168,12 +170,10 @@ def foreign_kind(path: Path) -> str | None:
     return "table" if is_cells else "YAML" if head and heads.is_yaml(path.name) else None
 
 
-DENIED = "Permission denied"
-_EXPORT = "Export or download it again; if it is not of an annotator, move it out of the folder."
-
-
-def _todo(reasons: Sequence[str]) -> str:
-    return READABLE if all(DENIED in each for each in reasons) else _EXPORT
+_EXPORT = (
+    "Export or download it again, or allow reading it; if it is not of an annotator, move it out "
+    "of the folder."
+)
 
 
 def ends_of_file(file: Path) -> tuple[bytes, bytes]:
@@ -202,7 +202,7 @@ def refuse_damaged(files: Iterable[SourcePath], sources: Sequence[SourcePath]) -
     named = (each for each in files if each.name.lower().endswith(ends))
     if found := dict(damaged(named, sources)):
         problems = [f"{file}: {reason}" for file, reason in found.items()]
-        raise DatasetError(problems, _todo([*found.values()]))
+        raise DatasetError(problems, _EXPORT)
 
 
 def damage_of(file: Path) -> str:

@@ -341,7 +341,7 @@ def test_what_masks_cannot_hold_is_listed(tmp_path):
     convert(tmp_path / "a.json", tmp_path / "out", to="masks", lossy=True)
     assert len(read(tmp_path / "out", "instances").annotations) == 2
     write(tmp_path / "b.json", document([annotation(1, 1)], [{"id": 1, "file_name": "a"}]))
-    with pytest.raises(DatasetError, match="image_size="):
+    with pytest.raises(DatasetError, match="--image-size"):
         convert(tmp_path / "b.json", tmp_path / "b", to="masks")
 
 
