@@ -31,7 +31,7 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
     Data converted with the key may be read with it again: a name that is a pseudonym in the key
     stays, unless its person is among the names.
     """
-    wanted = {*people_among(names)}
+    wanted = {name for name in names if not _NOBODY.fullmatch(name)}
 
     def missing(known: Mapping[str, str]) -> dict[str, str]:
         given = {known[name] for name in wanted & known.keys()}
@@ -45,11 +45,6 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
     known = _with(path, missing)
     known.pop(_THIS_KEY, None)
     return {name: name for name in wanted - known.keys()} | known
-
-
-def people_among(names: Iterable[str]) -> list[str]:
-    """Return the names of annotators that stand for people."""
-    return [name for name in names if not _NOBODY.fullmatch(name)]
 
 
 def identity_of_key(path: Path) -> str:
@@ -120,8 +115,9 @@ def hider(given: Mapping[str, str]) -> Callable[[Any], Any]:
     """
     # The form of a name may be the name of somebody else, who has that pseudonym.
     known = {form: given[name] for name in given for form in _forms(name)} | dict(given)
-    listed = "|".join(re.escape(each) for each in sorted(known, key=len, reverse=True)
-                      if is_telling(each))  # fmt: skip
+    # Others found inside a text are not likely to be names of people.
+    telling = (each for each in known if len(each) >= _SHORTEST and _LETTER.search(each))
+    listed = "|".join(map(re.escape, sorted(telling, key=len, reverse=True)))
     pattern = re.compile(rf"(?<![^\W_])(?:{listed})(?![^\W_])" if listed else r"(?!)")
 
     def hide(value: Any) -> Any:
@@ -142,8 +138,3 @@ def _forms(name: str) -> set[str]:
     cuts = {cut(shown, length) for length in _CUTS}
     quoted = {name.replace("'", "'\"'\"'"), *names_in_words([name]), pointer_to(name)[1:]}
     return {shown, *cuts, *quoted, shortened(name)[1:].removesuffix('"')}
-
-
-def is_telling(name: str) -> bool:
-    """Return whether a name found inside a text is likely to be the name of a person."""
-    return len(name) >= _SHORTEST and _LETTER.search(name) is not None

@@ -102,17 +102,6 @@ def apart_note(n_apart: Mapping[str, int], done: str = "compared") -> str:
     return f"{named} {'is' if sum(n_apart.values()) == 1 else 'are'} not {done}"
 
 
-def apart_advice(n_apart: Mapping[str, int]) -> str:
-    """Return what to do if all annotations are kept apart."""
-    if not n_apart.keys().isdisjoint(("key point", "point set", "skeleton")):
-        return "--similarity keypoints compares key points."
-    return (
-        "Agreement needs boxes, outlines, masks or key points: export those. Labels of whole "
-        "images are measured in a table with a row for each image and annotator: bboxqa stats "
-        "FILE.csv --value COLUMN"
-    )
-
-
 UNUSABLE = "has a value that cannot be used: see bboxqa validate"
 
 

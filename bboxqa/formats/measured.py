@@ -297,17 +297,13 @@ def _notes(
         turns = np.abs(columns.angle) < FARTHEST
         turns &= np.mod(columns.angle, 360, where=turns, out=np.zeros(len(turns))) != 0
         n_angles = int(turns.sum()) * are_angles
-    n_quadrilaterals = n_others = n_visibilities = 0
+    n_quadrilaterals = n_others = 0
     if not options.outlines:
         of_form = np.bincount(form, minlength=len(BoxForm)).tolist()
         n_quadrilaterals, n_others = of_form[BoxForm.QUADRILATERAL], of_form[BoxForm.OTHER]
-    if options.keypoints:
-        visibility = columns.keypoints.points[:, 2]
-        n_visibilities = int(((visibility < 0) | (visibility > MOST_VISIBLE)).sum())
     for n, what, said in (
         (n_angles * (not options.keypoints), "annotation", _ANGLED),
         (n_turned, "annotation", _TURNED),
-        (n_visibilities, "key point", "of another visibility than 0, 1 and 2 clipped to it (K002)"),
         (n_quadrilaterals, "outline", "with four corners compared by the rectangle around it"),
         (n_others, "other outline", "compared by the upright box (else: --similarity polygon)"),
         (int(columns.is_single_crowd.sum()), "annotation", _SINGLE_CROWDS),

@@ -53,7 +53,11 @@ _Record = TypeVar("_Record", Image, Category)
 
 def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     """Read a COCO file."""
-    document = read_document(_regular(path), options)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A pipe can be read only once.
+        problem = f"{path}: is a pipe or a device; expected a file"
+        raise DatasetError([problem], "Write it to a file first.")
+    document = read_document(path, options)
     source = _source_of(document, path, options)
     is_model = path == options.predictions
     if is_model and not isinstance(document.top, list):
@@ -85,14 +89,6 @@ def read_file(path: Path, options: ReadSettings) -> AnnotationFile:
     sample = ColumnsBuilder()
     sample.add(kept)
     return replace(file, sample=sample.done())
-
-
-def _regular(path: Path) -> Path:
-    """Return a path; refuse a pipe, which can be read only once."""
-    if path.exists() and not path.is_file() and not path.is_dir():
-        problem = f"{path}: is a pipe or a device; expected a file"
-        raise DatasetError([problem], "Write it to a file first.")
-    return path
 
 
 def _source_of(document: RawDocument, path: Path, options: ReadSettings) -> Source:

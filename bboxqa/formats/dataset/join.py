@@ -64,7 +64,11 @@ def join(
     if reading.asked == "all":
         assigned[~listed] = True
     if joined.problems:
-        raise _refusal(joined)
+        if lists := [file.source.name for file in files if file.records == "results"]:
+            truth = [f.source.name for f in files if f.records != "results"] or ["ANNOTATIONS"]
+            typed = typed_paths([lists[0], "--ground-truth", truth[0]])
+            joined.advice.append(f"For all findings: bboxqa validate {typed}")
+        raise DatasetError(joined.problems, "\n".join(joined.advice), files=joined.origins)
     notes = [*file_notes(files, attribution)]
     if reading.min_annotators > 1:
         notes += _notes_on_asked(joined, assigned.sum(1), rows, reading.choices.mask)
@@ -104,16 +108,6 @@ def join(
     if split is not None:
         data = with_repeats(data, files, *split[1:])
     return replace(data, headlines=tuple(_headlines(data, files)))
-
-
-def _refusal(joined: Joined) -> DatasetError:
-    """Return the error with the problems of all files."""
-    files, advice = joined.files, joined.advice
-    if lists := [file.source.name for file in files if file.records == "results"]:
-        truth = [f.source.name for f in files if f.records != "results"] or ["ANNOTATIONS"]
-        typed = typed_paths([lists[0], "--ground-truth", truth[0]])
-        advice.append(f"For all findings: bboxqa validate {typed}")
-    return DatasetError(joined.problems, "\n".join(advice), files=joined.origins)
 
 
 def _notes_on_asked(

@@ -14,7 +14,7 @@ from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.text import clean, count, first_few, one_line, typed_paths
 from bboxqa.formats.dataset.names import join_advice
-from bboxqa.formats.document import apart_advice, apart_note
+from bboxqa.formats.document import apart_note
 from bboxqa.formats.measured import more_rows
 from bboxqa.formats.records import (
     ANNOTATOR_KEYS,
@@ -416,7 +416,11 @@ def nothing_to_compare(
     what, advice = "annotations", f"For a possible cause: {command}"
     if n_apart:
         what, command = "annotations that have a box", ""
-        advice = f"{apart_note(n_apart)}\n{apart_advice(n_apart)}"
+        advice = (
+            f"{apart_note(n_apart)}\nAgreement needs boxes, outlines or masks: export those. "
+            "--similarity keypoints compares key points; labels of whole images are measured in a "
+            "table with a row for each image and annotator: bboxqa stats FILE.csv --value COLUMN"
+        )
     problem = f"{listed_files(files)}: no {what}{where}; nothing to measure"
     return NothingToCompareError([problem], advice, command=command)
 
