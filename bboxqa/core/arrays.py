@@ -35,16 +35,6 @@ class FrozenArrays(msgspec.Struct, frozen=True, eq=False):
 
     `frozen` alone would still allow writing to the elements of an array. A Struct is made thirty
     times as fast as a dataclass, of which a command needs a hundred.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> class Places(FrozenArrays, frozen=True, eq=False):
-    ...     x: FloatArray
-    >>> Places(np.zeros(2)).x.flags.writeable
-    False
-    >>> Places(np.zeros(2))
-    <Places: x (2,)>
     """
 
     def __post_init__(self) -> None:
@@ -63,16 +53,6 @@ class RowArrays(FrozenArrays, frozen=True, eq=False):
     """A record of N rows, in columns; None for no column.
 
     A column is an array, a record of as many rows, or a dict of such records.
-
-    Examples
-    --------
-    >>> class Points(RowArrays, frozen=True, eq=False):
-    ...     shared = frozenset({"names"})
-    ...     x: FloatArray
-    ...     names: tuple[str, ...]
-    >>> points = Points(np.array([1.0, 2.0, 3.0]), ("a", "b"))
-    >>> len(points), points.take(np.array([2, 0])).x
-    (3, array([3., 1.]))
     """
 
     shared: ClassVar[frozenset[str]] = frozenset()
@@ -252,10 +232,7 @@ def chunks(work: IndexArray, most: int) -> Iterator[tuple[int, int]]:
 
 
 def component_of_each(n: int, left: IndexArray, right: IndexArray) -> IndexArray:
-    """Return the connected component of each of n nodes, as the smallest node in it, (n,).
-
-    `left` and `right` are the two ends of each pair, (P,) integers; P may be 0.
-    """
+    """Return the connected component of each of n nodes, as the smallest node in it, (n,)."""
     label = np.arange(n)
     while True:
         changed = label.copy()

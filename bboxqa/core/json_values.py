@@ -29,11 +29,7 @@ _ESCAPED = {
 
 
 def json_safe(value: Any, depth: int = _DEPTH) -> Any:  # noqa: PLR0911
-    """Return an equivalent value that JSON can hold and UTF-8 can encode.
-
-    Infinite numbers and NaN become their names, lone surrogates their escapes, and numbers of
-    hundreds of digits their first digits. Nesting is followed down to `depth`.
-    """
+    """Return an equivalent value that JSON can hold and UTF-8 can encode."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):

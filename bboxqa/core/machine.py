@@ -111,10 +111,7 @@ def threads() -> int:
 
 
 def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
-    """Yield the result of each item in order, for work in which numpy releases the lock.
-
-    Items are taken from the iterator as threads need them, so that few are in memory at once.
-    """
+    """Yield the result of each item in order; few items are in memory at once."""
     n_threads = threads()
     if n_threads < 2:
         yield from map(work, items)

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
 
 def size_of_picture(member: Member) -> tuple[int, int] | None:
-    """Return width and height of an image file as displayed; None if it cannot be read.
-
-    The image is not decoded. Its EXIF orientation is applied.
-    """
+    """Return width and height of an image file as displayed; None if it cannot be read."""
     try:
         with member.open() as stream, opened(stream) as image:  # type: ignore[arg-type]
             width, height = image.size
@@ -46,11 +43,7 @@ def size_of_picture(member: Member) -> tuple[int, int] | None:
 
 
 def given_size(choices: Choices, name: str) -> tuple[int, int] | None:
-    """Return the size that the user supplied for an image; None if there is none.
-
-    With sizes by name, that of the image with the same path is returned, or else of an image for
-    which one path is the end of the other, without suffix. None if such images differ.
-    """
+    """Return the size that the user supplied for an image; None if there is none."""
     given = choices.image_size
     if given is None or isinstance(given, tuple):
         return given

@@ -207,14 +207,9 @@ def by_place(members: Sequence[Member]) -> dict[str, Member]:
 
 
 def spelled_as(found: Mapping[str, _Found], labelled: Collection[str]) -> dict[str, _Found]:
-    r"""Return what is found by place with the places of label files, where letters are the same.
+    """Return what is found by place with the places of label files, where letters are the same.
 
     macOS decomposes letters with marks in names of files (Unicode form NFD), which others compose.
-
-    Examples
-    --------
-    >>> spelled_as({"\u00e9": 1, "a": 2}, ["e\u0301", "a"]) == {"e\u0301": 1, "a": 2}
-    True
     """
     lacking = (each for each in labelled if not each.isascii() and each not in found)
     of = {normalize("NFC", each): each for each in lacking}

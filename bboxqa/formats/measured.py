@@ -76,10 +76,7 @@ def rotated_of(values: FloatArray, form: FiveNumbers) -> FloatArray:
 def _rotated_boxes(
     columns: Columns, bbox: FloatArray, turned: _Turned | None
 ) -> tuple[FloatArray, ByteArray]:
-    """Return the rotated boxes of annotations, (N, 5), and how they are described, (N,) uint8.
-
-    An outline, also upright, precedes an angle.
-    """
+    """Return rotated boxes, (N, 5), and their forms, (N,); outlines precede an angle."""
     n = len(columns)
     box, form = upright(bbox), np.zeros(n, np.uint8)
     form[columns.rings.row] = form[columns.rles.row] = BoxForm.OTHER

@@ -51,10 +51,7 @@ SENT_LISTS = ("sent.json", "sent.csv")
 
 
 def results_among(names: Collection[str]) -> set[str]:
-    """Return the files that `agree`, `compare` or `validate --fix` wrote, of all files in a folder.
-
-    The lists of what was sent back, beside the files of annotators, are such files.
-    """
+    """Return the files of a folder that `agree`, `compare` or `validate --fix` wrote."""
     known = {*names}
     fixed = {f"{each[:-5]}.fixed.json" for each in known if each.endswith(".json")}
     found = fixed & known
@@ -206,11 +203,7 @@ def refuse_damaged(files: Iterable[SourcePath], sources: Sequence[SourcePath]) -
 
 
 def damage_of(file: Path) -> str:
-    """Return what is wrong with a file that is empty, cut off or gone, by its suffix; else "".
-
-    The text follows the name of the file, as in "a.xml: is empty". Only small files of text are
-    looked at: a large one has a known format by its beginning, and its reader says where it ends.
-    """
+    """Return what is wrong with a file that is empty, cut off or gone, by its suffix; else ""."""
     source = SourcePath.at(file)
     # Reading a pipe would consume its data.
     if source.exists() and not source.is_file():

@@ -112,10 +112,9 @@ def _text_number(text: str) -> int:
 
 
 def id_number(value: object) -> int:
-    """Return an integer for an id; equal ids get the same integer, different ids different ones.
+    """Return an integer for an id: whole numbers in any notation as they are, else a 64-bit hash.
 
-    Whole numbers in any notation are returned as they are; other texts and fractions get a 64-bit
-    hash. Values that are not ids get 0.
+    Values that are not ids get 0.
     """
     number = whole_number(value)
     if number is not None:

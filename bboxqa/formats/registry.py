@@ -169,11 +169,7 @@ def document_of(path: Path, choices: Choices) -> RawDocument | None:
 
 
 def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
-    """Return the formats that are most sure of a file or folder; several if it holds several.
-
-    If the user says what the columns of tables hold, any table is one of boxes; if they say what
-    masks hold, any folder or archive of pictures is one of masks.
-    """
+    """Return the formats that are most sure of a file or folder; several if it holds several."""
     source = SourcePath.at(path)
     if choices.mask and source.once(holds_masks):
         return [_MASKS[choices.mask.startswith("objects")]]

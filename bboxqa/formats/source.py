@@ -101,10 +101,7 @@ class SourcePath(_Path):
 
     @cached_property
     def _packed(self) -> dict[str, Member] | DatasetError | None:
-        """The files of the archive that the path leads to or into, or why it cannot be read.
-
-        The only file of a packed one has the name "".
-        """
+        """The files of the archive that the path leads to or into, or why it cannot be read."""
         if self.archive is not None:
             return self.archive._packed  # noqa: SLF001 - of this class
         try:

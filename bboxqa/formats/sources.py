@@ -165,10 +165,7 @@ def names_of(people: Sequence[Path]) -> list[str]:
 
 
 def people_in_paths(files: Sequence[Path]) -> set[str]:
-    """Return after whom files may be named: the parts of their paths below a common folder.
-
-    A file that is alone has any name, but an e-mail address is that of a person.
-    """
+    """Return after whom files may be named: the parts of their paths below a common folder."""
     whole = [Path(abspath(each)) for each in files]  # noqa: PTH100 - links keep their names
     shared = commonpath([each.parent for each in whole]) if whole else ""
     parts = {part for each in whole for part in each.parent.relative_to(shared).parts}
@@ -354,10 +351,7 @@ def sources_in(
 
 
 def files_read(paths: Iterable[AnyPath | None], images: Iterable[AnyPath] = ()) -> Iterator[Path]:
-    """Yield the files of sources of annotations, and the image files of the folders `images`.
-
-    Files in archives stand for the archive; a path that cannot be read is left out.
-    """
+    """Yield the files of sources of annotations, and the image files of the folders `images`."""
     for path in (SourcePath.at(each) for each in paths if each is not None):
         sources = [path]
         with suppress(BboxqaError, OSError):

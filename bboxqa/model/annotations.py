@@ -52,10 +52,7 @@ NO_CHOICES = Choices()
 
 
 def as_options(said: Choices) -> dict[str, str]:
-    """Return choices by option, as a user writes them on the command line.
-
-    Sizes that a Python program gave by image have no such text, and are named in words.
-    """
+    """Return choices by option, as a user writes them on the command line."""
     found = {}
     for option in said.__struct_fields__:
         value = getattr(said, option)
@@ -274,10 +271,7 @@ _Limbs = tuple[tuple[int, int], ...]
 def joints_of(
     categories: Sequence[str], datasets: Sequence[Dataset]
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[_Limbs, ...]]:
-    """Return the names of the key points of each category, and the pairs that lines join.
-
-    They are those of the data set that has the most of them; empty if none has any.
-    """
+    """Return the names of the key points of each category, and the pairs that lines join."""
     names: dict[str, tuple[str, ...]] = {}
     limbs: dict[str, _Limbs] = {}
     for data in datasets:

@@ -292,10 +292,7 @@ def _shared_image(files: Sequence[AnnotationFile]) -> tuple[str, ...]:
 
 
 def _refuse_folders_of_images(files: Sequence[AnnotationFile]) -> None:
-    """Refuse folders in which only folders tell images apart: image1/ann/a.txt, image1/bob/a.txt.
-
-    Nothing says whether the outer folders are people and the inner ones images, or the reverse.
-    """
+    """Refuse folders of which any may be people: image1/ann/a.txt, image1/bob/a.txt."""
     names = {name.rpartition("/")[2] for file in files for name in file.image_names}
     are_folders = all(file.path.is_folder and not file.path.is_file() for file in files)
     if are_folders and len(names) == 1 and any(len(file.image_names) > 1 for file in files):
