@@ -240,13 +240,7 @@ class Estimator(FrozenArrays, frozen=True, eq=False):
 def undefined(
     status: str, observed: float = nan, expected: float = nan, *, advice: str = ""
 ) -> Estimator:
-    """Return an undefined coefficient, with advice on how to make it defined.
-
-    Examples
-    --------
-    >>> undefined("undefined: no ratings").value
-    nan
-    """
+    """Return an undefined coefficient, with advice on how to make it defined."""
 
     def no_value(sums: FloatArray) -> FloatArray:
         return np.full(sums.shape[1], nan)
@@ -258,42 +252,19 @@ def undefined(
 
 
 def clusters_of(group: IntArray, counted: BoolArray) -> IndexArray:
-    """Return the clusters of the units that count, sorted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> clusters_of(np.array([0, 2, 2]), np.array([False, True, True]))
-    array([2])
-    """
+    """Return the clusters of the units that count, sorted."""
     return distinct(group[counted]).astype(np.int64)
 
 
 def clustered_error(
     influence: FloatArray, group: IntArray, counted: BoolArray, n_groups: int
 ) -> float:
-    """Return the standard error of a coefficient from the influence of its units.
+    """Return the standard error of a coefficient from the influence of its units, (U,).
 
-    The influences of the units of a cluster are added before they are squared, since units of one
-    image or recording are not independent. With clusters of one unit this is the linearised
-    standard error of Gwet (2014, Handbook of Inter-Rater Reliability, ch. 5-6). NaN with fewer than
-    two clusters.
-
-    Parameters
-    ----------
-    influence : (U,) float64
-        The influence of each unit on the coefficient; the sum is about 0.
-    group : (U,) int32
-        The cluster of each unit.
-    counted : (U,) bool
-        The units that the coefficient depends on.
-    n_groups : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> clustered_error(np.array([0.1, -0.1]), np.arange(2), np.ones(2, bool), 2)
-    0.2
+    The influences of the units of a cluster, or `group`, are added before they are squared, since
+    units of one image or recording are not independent. With clusters of one unit this is the
+    linearised standard error of Gwet (2014, Handbook of Inter-Rater Reliability, ch. 5-6). Only
+    units that are `counted` have one. NaN with fewer than two clusters.
     """
     total = sum_by(group, influence * counted, n_groups)
     n_clusters = np.count_nonzero(np.bincount(group, counted, n_groups))

@@ -143,13 +143,9 @@ def replicates_of_all(
     seed: int,
     on_progress: Steps | None = None,
 ) -> dict[Name, FloatArray]:
-    """Return the coefficients of each resample of the clusters, drawn with replacement.
+    """Return the coefficients, (B,) or (K, B), of each resample of clusters with replacement.
 
-    Coefficients over the same clusters share the draws, and a table that several coefficients use
-    is multiplied once.
-
-    Each result is (B,) or (K, B) float64, NaN where undefined. Progress is reported as
-    on_progress(done, total), in replicates.
+    Coefficients over the same clusters share the draws, and a table of several is multiplied once.
     """
     kinds: dict[bytes, list[Name]] = {}
     for name, estimator in estimators.items():

@@ -88,14 +88,7 @@ class Documents:
 
 
 def data_of(name: str, records: Sequence[Record], *, is_open: bool = False) -> Data:
-    """Return records as a table; figures with intervals become three columns.
-
-    Examples
-    --------
-    >>> found = data_of("F1", [{"name": "ann", "f1": {"value": 0.9, "interval": [0.8, 0.95]}}])
-    >>> found.columns, found.rows
-    (['name', 'f1', 'f1_low', 'f1_high'], [['ann', 0.9, 0.8, 0.95]])
-    """
+    """Return records as a table; figures with intervals become three columns."""
     flat = []
     for record in records:
         row: dict[str, Any] = {}

@@ -91,10 +91,9 @@ def write_tables(
 ) -> list[Path]:
     """Write a JSON file per document and a csv file per table, and return their paths.
 
-    The document "manifest" gets the size and the digest of every other file as its "outputs". All
-    files are complete before the first one appears under its name. Files of an earlier result,
-    whose manifest lists them, are removed. Raises OutputError if one of the files `kept` would be
-    replaced.
+    The manifest gets the size and the digest of every other file. All are complete before the first
+    one appears under its name, and those of an earlier manifest are removed. Raises OutputError if
+    one of the files `kept` would be replaced.
     """
     names = [*(f"{name}.csv" for name in tables), *(f"{name}.json" for name in documents)]
     earlier = [folder / name for name in _earlier_files(folder) if name not in names]

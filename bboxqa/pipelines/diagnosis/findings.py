@@ -84,11 +84,10 @@ def above_others(
 ) -> IndexArray:
     """Return the figures significantly above the median of the others, the largest first.
 
-    If annotators err alike, the chance that any of the K figures of any of `n_kinds` is named is
-    5 % at most, by Bonferroni's correction: the distance to the lower bound is widened to that of a
-    lower level of Student's t for the number of images. Figures of fewer than `LEAST_IMAGES` images
-    are not judged, nor are equal figures of all draws if a sign test could not be significant.
-    Without `difference`, from the median of the others, this median counts as known.
+    If annotators err alike, the chance that any of the K figures of any of `n_kinds` is named is 5
+    % at most, by Bonferroni's correction of Student's t. Figures of fewer than `LEAST_IMAGES`
+    images are not judged, nor are equal figures of all draws if a sign test could not be
+    significant. Without `difference`, from the median of the others, this median counts as known.
     """
     if difference is None:
         median = median_of_others(found.value[:, None])[:, 0]

@@ -374,12 +374,10 @@ def review_document(
 ) -> dict[str, Any]:
     """Return a COCO document of the annotations to review, in their order, and their images.
 
-    `more` are further images, in which nothing is drawn that is to be reviewed.
-
-    Records keep all keys of the files. Added are "reason", "gain", and "annotator", "area" and
-    "iscrowd" where they are missing. Records of a single file keep their ids; otherwise images and
-    categories get new ids, and so do annotations if their ids repeat. Where the files cannot be
-    read again, or annotators have pseudonyms, there are only boxes.
+    `more` are further images, in which nothing is drawn that is to be reviewed. Records keep all
+    keys of the files. Added are "reason", "gain", and "annotator", "area" and "iscrowd" where they
+    are missing. Records of a single file keep their ids. Where the files cannot be read again, or
+    annotators have pseudonyms, there are only boxes.
     """
     of = data.annotations.take(annotations)
     found = None if data.is_pseudonymous else _file_records(data, of)
