@@ -1,22 +1,21 @@
-"""Walk-throughs of the examples: the steps from boxes to alpha, with checked values."""
+"""Walk-throughs of the examples: every step from boxes to alpha, with all numbers."""
 
 import json
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.agreement.nominal import Alpha, pooled_alpha
 from bboxqa.agreement.unit_counts import coincidence_matrix, coincidences, from_units
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import write_atomically
-from bboxqa.examples import SCENES, example_file, example_picture, read_expected
+from bboxqa.examples import example_file, example_picture
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching.matchers import match
@@ -25,74 +24,10 @@ from bboxqa.model.units import ReliabilityData, UnitTable
 from bboxqa.pipelines.read import read
 from bboxqa.report.numbers import decimal, table_lines
 
-WIDTH = 92
-"""The longest line of running text; tables may be a little wider, up to 100."""
-
-MISSING = "missing"
-"""The table entry of an annotator who was asked and drew nothing."""
-
-
-class Check(NamedTuple):
-    """A computed and an expected value, both as they are printed."""
-
-    what: str
-    computed: str
-    expected: str
-
-    @property
-    def agrees(self) -> bool:
-        """Whether both are printed in the same way, with the same rounding."""
-        return self.computed == self.expected
-
-    @property
-    def verdict(self) -> str:
-        """Whether the value is the expected one, in words."""
-        return "agrees" if self.agrees else f"DIFFERS: expected {self.expected}"
-
-
-class Step(msgspec.Struct, frozen=True):
-    """One step of a walk-through; its body is a table as text."""
-
-    title: str
-    explanation: str
-    body: str
-    checks: tuple[Check, ...] = ()
-    """The values that are compared with expected ones."""
-
-    def text(self) -> str:
-        """Return the step as paragraphs with a blank line between them."""
-        said = (f"{one.what} = {one.computed}: {one.verdict}" for one in self.checks)
-        title = f"{self.title}\n{'-' * len(self.title)}"
-        parts = [title, hang("", self.explanation), textwrap.indent(self.body, "  ")]
-        return "\n\n".join(filter(None, [*parts, "\n".join(hang("- ", each) for each in said)]))
-
-
-class Walk(msgspec.Struct, frozen=True):
-    """A worked example, step by step."""
-
-    name: str
-    introduction: str
-    steps: tuple[Step, ...]
-
-    @property
-    def checks(self) -> tuple[Check, ...]:
-        """The checks of all steps."""
-        return tuple(one for step in self.steps for one in step.checks)
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every value is the expected one; false if none was compared."""
-        return bool(self.checks) and all(one.agrees for one in self.checks)
-
-    def text(self) -> str:
-        """Return the walk-through for a terminal of 100 columns."""
-        title, n = f"Worked example: {self.name}", len(self.checks)
-        parts = [f"{title}\n{'=' * len(title)}", hang("", self.introduction)]
-        parts += [step.text() for step in self.steps]
-        end = f"All {n} checks agree with what is expected."
-        if differing := sum(not one.agrees for one in self.checks):
-            end = f"{differing} of {n} checks DIFFER from what is expected."
-        return "\n\n".join([*parts, end]) + "\n"
+# The longest line of running text; tables may be a little wider, up to 100.
+_WIDTH = 92
+_MISSING, _NOBODY = "missing", "-"
+_THRESHOLD = 0.5
 
 
 def digits(value: float) -> str:
@@ -109,7 +44,7 @@ def short(value: float) -> str:
 def hang(head: str, text: str) -> str:
     """Return text after a head, wrapped with a hanging indent."""
     return textwrap.fill(
-        text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
+        text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
@@ -131,34 +66,10 @@ def side_by_side(*blocks: str) -> str:
     )
 
 
-class _Scene(NamedTuple):
-    """An annotated image: its N annotations by annotator and id, and the IoU of all, (N, N)."""
-
-    data: Dataset
-    iou: FloatArray
-    expected: Mapping[str, Any]
-    threshold: float
-    pairs: tuple[tuple[int, int], ...]
-    """The lowest IoU of admissible pairs, and all pairs of annotators."""
-
-    def boxes_of(self, annotator: int) -> IndexArray:
-        """Return the indices of one annotator's boxes."""
-        return np.flatnonzero(self.data.annotations.annotator == annotator)
-
-    def iou_of(self, first: int, second: int) -> str:
-        """Return the IoU of two boxes, named by their ids."""
-        ids = self.data.annotations.id
-        return digits(self.iou[ids == first, ids == second].item())
-
-
-NOBODY = "-"
-"""The entry of an annotator without an annotation."""
-
-
-def match_boxes(data: Dataset, matcher: str, iou_threshold: float) -> UnitTable:
-    """Match boxes that reach a threshold; see `bboxqa.matching.matchers`."""
-    pairs, _ = candidate_pairs(data, "bbox", iou_threshold)
-    return match(data.annotations, pairs, matcher, iou_threshold)
+def match_boxes(data: Dataset, matcher: str) -> UnitTable:
+    """Match boxes with an IoU of 0.5; see `bboxqa.matching.matchers`."""
+    pairs, _ = candidate_pairs(data, "bbox", _THRESHOLD)
+    return match(data.annotations, pairs, matcher, _THRESHOLD)
 
 
 def unit_rows(
@@ -171,25 +82,15 @@ def unit_rows(
     return rows.tolist()
 
 
-def braces(rows: Sequence[Sequence[Any]]) -> str:
-    """Return units in one line."""
-    units = (",".join(NOBODY if one is None else str(one) for one in row) for row in rows)
-    return " ".join(f"{{{unit}}}" for unit in units)
-
-
-# In all worked examples, a missing box counts as a category of its own.
-_MISSING = "category"
-
-
 def alpha_of(data: ReliabilityData) -> Alpha:
     """Return alpha over all units; a missing box counts as a category."""
-    return pooled_alpha(coincidences(data, _MISSING))
+    return pooled_alpha(coincidences(data, "category"))
 
 
 def matrix_text(data: ReliabilityData, category_names: Sequence[str]) -> str:
     """Return the coincidence matrix as a table with its sums."""
-    values, matrix = coincidence_matrix(data, _MISSING)
-    names = [[*category_names, MISSING][value] for value in values]
+    values, matrix = coincidence_matrix(data, "category")
+    names = [[*category_names, _MISSING][value] for value in values]
     cells = np.block([[matrix, matrix.sum(1)[:, None]], [matrix.sum(0), matrix.sum()]]).tolist()
     rows = [[name, *map(short, row)] for name, row in zip([*names, "sum"], cells, strict=True)]
     return table(["", *names, "sum"], rows, left=[0])
@@ -198,7 +99,7 @@ def matrix_text(data: ReliabilityData, category_names: Sequence[str]) -> str:
 def alpha_text(data: ReliabilityData) -> str:
     """Return D_o, D_e and alpha, each with its formula and the numbers filled in."""
     alpha = alpha_of(data)
-    _, matrix = coincidence_matrix(data, _MISSING)
+    _, matrix = coincidence_matrix(data, "category")
     sums = matrix.sum(1)
     n, less = short(sums.sum()), short(sums.sum() - 1)
     agreeing = " + ".join(map(short, matrix.diagonal()))
@@ -220,7 +121,7 @@ _STEPS = {
      "left and the upper edge; all lengths are in pixels.",
     "2. How much do the boxes overlap?":
      "The IoU of two boxes is the area that they share, divided by the area that they cover "
-     "together: 1 for the same box, 0 for boxes apart. A pair that reaches {threshold:g} (marked "
+     "together: 1 for the same box, 0 for boxes apart. A pair that reaches 0.5 (marked "
      "*) may show the same object; categories play no part in this. Rows are the boxes of the "
      "first annotator, columns those of the second.",
     "3. Two annotators at a time: Hungarian matching":
@@ -246,13 +147,9 @@ _STEPS = {
      "and negative for less than that. All digits are kept in computing; four are shown.",
 }  # fmt: skip
 
-_Shown = tuple[str, Sequence[Check]]
-"""The table of a step, and the values that are compared with expected ones."""
 
-
-def walk(name: str, expected: Mapping[str, Any]) -> Walk:
-    """Walk through an example image, whose values are compared with the expected ones."""
-    own = expected["images"][name]
+def walk(name: str) -> str:
+    """Return the walk through an example image, for a terminal of 100 columns."""
     data = read(example_file(name), segmentation=False)
     # Tables are in the order of ids, in which units are numbered as well.
     order = np.lexsort((data.annotations.id, data.annotations.annotator))
@@ -260,24 +157,24 @@ def walk(name: str, expected: Mapping[str, Any]) -> Walk:
     box = corners(data.annotations.bbox)
     first, second = np.indices((len(box), len(box))).reshape(2, -1)
     iou = bbox_iou(box[first], box[second]).reshape(len(box), len(box))
-    pairs = tuple(combinations(range(len(data.annotator_names)), 2))
-    scene = _Scene(data, iou, own, float(own["iou_threshold"]), pairs)
-    units = match_boxes(data, "recursive", scene.threshold)
+    units = match_boxes(data, "recursive")
+    reliability = from_units(data.annotations, units, data.assigned, len(data.category_names))
     shown = (
-        (_box_table(data), ()), _overlaps(scene), _pairs(scene), *_units(scene, units),
-        *_coincidences_and_alpha(scene, units),
+        _box_table(data), *_pairs(data, iou), *_units(data, units),
+        matrix_text(reliability, data.category_names), alpha_text(reliability),
     )  # fmt: skip
-    said = {"threshold": scene.threshold, "names": data.annotator_names}
     document = json.loads(example_file(name).read_text("utf-8"))
-    introduction = (
-        f"{document['info']['description']} How far do the annotators agree on what there is, "
-        "where it is and what it is called? (bboxqa agree does all of the following at once.)"
-    )
-    steps = tuple(
-        Step(title, explanation.format(**said), body, tuple(checks))
-        for (title, explanation), (body, checks) in zip(_STEPS.items(), shown, strict=True)
-    )
-    return Walk(name, introduction, steps)
+    title = f"Worked example: {name}"
+    parts = [
+        f"{title}\n{'=' * len(title)}",
+        hang("", f"{document['info']['description']} How far do the annotators agree on what there "
+             "is, where it is and what it is called? (bboxqa agree does all of the following at "
+             "once.)"),
+    ]  # fmt: skip
+    for (title, explanation), body in zip(_STEPS.items(), shown, strict=True):
+        said = explanation.format(names=data.annotator_names)
+        parts += [f"{title}\n{'-' * len(title)}", hang("", said), textwrap.indent(body, "  ")]
+    return "\n\n".join(parts) + "\n"
 
 
 def _box_table(data: Dataset) -> str:
@@ -291,68 +188,46 @@ def _box_table(data: Dataset) -> str:
     return table(["id", "annotator", "category", "x", "y", "width", "height"], rows, left=[1, 2])
 
 
-def _overlaps(scene: _Scene) -> _Shown:
-    def cell(iou: float) -> str:
-        if iou == 0:
+def _pairs(data: Dataset, iou: FloatArray) -> tuple[str, str]:
+    """Return the IoU of the boxes of each two annotators, and the pairs that are matched."""
+
+    def cell(value: float) -> str:
+        if value == 0:
             return "0 "
-        return digits(iou) + ("*" if iou >= scene.threshold - TOLERANCE else " ")
+        return digits(value) + ("*" if value >= _THRESHOLD - TOLERANCE else " ")
 
-    names, ids, tables = scene.data.annotator_names, scene.data.annotations.id, []
-    for first, second in scene.pairs:
-        columns = scene.boxes_of(second)
+    names, ids, tables, blocks = data.annotator_names, data.annotations.id, [], []
+    for one, other in combinations(range(len(names)), 2):
+        left, right = (np.flatnonzero(data.annotations.annotator == each) for each in (one, other))
         # Eleven columns fit on a line only with a gap of one space; the mark takes another column.
-        header = ["", *(f"{ids[column]} " for column in columns)]
-        rows = [
-            [str(ids[row]), *map(cell, scene.iou[row, columns].tolist())]
-            for row in scene.boxes_of(first)
-        ]
-        tables.append(f"{names[first]} and {names[second]}\n{table(header, rows, gap=1)}")
-    return "\n\n".join(tables), ()
-
-
-def _pairs(scene: _Scene) -> _Shown:
-    names, blocks, checks = scene.data.annotator_names, [], []
-    for first, second in scene.pairs:
+        header = ["", *(f"{ids[column]} " for column in right)]
+        rows = [[str(ids[row]), *map(cell, iou[row, right].tolist())] for row in left]
+        tables.append(f"{names[one]} and {names[other]}\n{table(header, rows, gap=1)}")
         # The two are matched without the others.
-        kept = np.sort(np.concatenate([scene.boxes_of(first), scene.boxes_of(second)]))
-        data = replace(scene.data, annotations=scene.data.annotations.take(kept))
-        rows = unit_rows(data, match_boxes(data, "hungarian", scene.threshold))
-        chosen = [(row[first], row[second]) for row in rows if row[first] and row[second]]
-        cells = [[str(a), str(b), scene.iou_of(a, b)] for a, b in chosen]
-        blocks.append(table([names[first], names[second], "IoU"], cells))
-        expected = scene.expected["hungarian_pairs"][f"{names[first]}-{names[second]}"]
-        what = f"pairs of {names[first]} and {names[second]}"
-        checks.append(Check(what, braces(chosen), braces(expected)))
-    return side_by_side(*blocks), checks
+        kept = np.sort(np.concatenate([left, right]))
+        both = replace(data, annotations=data.annotations.take(kept))
+        matched = unit_rows(both, match_boxes(both, "hungarian"))
+        cells = [
+            [str(row[one]), str(row[other]), digits(iou[ids == row[one], ids == row[other]].item())]
+            for row in matched
+            if row[one] and row[other]
+        ]
+        blocks.append(table([names[one], names[other], "IoU"], cells))
+    return "\n\n".join(tables), side_by_side(*blocks)
 
 
-def _units(scene: _Scene, units: UnitTable) -> tuple[_Shown, _Shown]:
-    data, names = scene.data, scene.data.annotator_names
-    said = [data.category_names[code] for code in data.annotations.category.tolist()]
-    rows = unit_rows(data, units)
+def _units(data: Dataset, units: UnitTable) -> tuple[str, str]:
+    """Return the units with the ids, and with the categories, of their boxes."""
+    names, categories = data.annotator_names, data.category_names
+    said = [categories[code] for code in data.annotations.category.tolist()]
     drawn, called = (
         [[str(place), *(nobody if each is None else str(each) for each in row)]
          for place, row in enumerate(of, 1)]
-        for of, nobody in ((rows, NOBODY), (unit_rows(data, units, said), MISSING))
+        for of, nobody in ((unit_rows(data, units), _NOBODY),
+                           (unit_rows(data, units, said), _MISSING))
     )  # fmt: skip
-    check = Check("units", braces(rows), braces(scene.expected["recursive_units"]))
-    words = range(1, len(names) + 1)
-    return (
-        (table(["unit", *names], drawn), [check]),
-        (table(["unit", *names], called, left=words), []),
-    )
-
-
-def _coincidences_and_alpha(scene: _Scene, units: UnitTable) -> tuple[_Shown, _Shown]:
-    data, names = scene.data, scene.data.category_names
-    reliability = from_units(data.annotations, units, data.assigned, len(names))
-    alpha = digits(alpha_of(reliability).value)
-    is_expected = Check("alpha", alpha, digits(scene.expected["alpha"]))
-    return (matrix_text(reliability, names), ()), (alpha_text(reliability), [is_expected])
-
-
-EXAMPLES = {name: lambda name=name: walk(name, read_expected()) for name in SCENES}
-"""Worked examples by name; calling one computes all values and compares them."""
+    titles = ["unit", *names]
+    return table(titles, drawn), table(titles, called, left=range(1, len(titles)))
 
 
 def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]:
@@ -360,7 +235,7 @@ def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]
     contents = {f"{name}.json": example_file(name).read_bytes()}
     for picture in (name, f"{name}_annotators"):
         contents[f"{picture}.png"] = example_picture(picture).read_bytes()
-    contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
+    contents[f"{name}.txt"] = walk(name).encode()
     new = []
     for file, content in contents.items():
         path = folder / file
