@@ -94,18 +94,15 @@ def measure(
         Level of measurement for Krippendorff's alpha, or a distance of two arrays of values.
     weights : {"identity", "linear", "quadratic"} or (K, K) array
         Agreement of unequal values, for the coefficients that have weights.
-    bootstrap : int
-        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for no intervals.
-    seed : int
-        Seed of the draws.
+    bootstrap, seed : int
+        How many times the clusters are drawn for the intervals, 40 to 100,000, and the seed of the
+        draws; 0 for no intervals.
     interval : {"percentile", "bca"}
-        Percentiles of the replicates, or bias-corrected and accelerated [1]_. Intervals of a mean
-        over several pairs of annotators come from the jackknife's pseudo-values, since recomputing
-        the mean from each draw is biased where pairs share few units.
-    task : str, optional
-        A name for the result.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
+        Percentiles of the replicates, or bias-corrected and accelerated (Efron 1987,
+        doi:10.1080/01621459.1987.10478410). Intervals of a mean over several pairs come from the
+        jackknife's pseudo-values.
+    task, progress : str and callable, optional
+        A name for the result, and what is called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -116,11 +113,6 @@ def measure(
     ------
     ConfigError
         If a name or a setting is not known, or the level does not suit the values.
-
-    References
-    ----------
-    .. [1] B. Efron (1987), Better bootstrap confidence intervals, Journal of the American
-           Statistical Association 82(397), doi:10.1080/01621459.1987.10478410.
 
     Examples
     --------
@@ -136,17 +128,15 @@ def measure(
     if coefficients is not None:
         wanted = [coefficients] if isinstance(coefficients, str) else coefficients
         names = named_coefficients(wanted)
-    estimators = {name: coefficient_of(name)(inputs) for name in names}
-    estimates = estimates_of(
-        estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
-    )
-    data, drawn = inputs.data, inputs.data.state == Cell.CATEGORY
-    of_pairs = any(coefficient_of(name).of_pairs for name in names)
-    annotators: dict[str, float] = {}
-    is_unknown = "krippendorff_alpha" not in names or inputs.repeated or inputs.anonymous
-    if not is_unknown and inputs.n_annotators > 2:
+    of = {name: coefficient_of(name) for name in names}
+    estimators = {name: each(inputs) for name, each in of.items()}
+    more = {"bootstrap": bootstrap, "seed": seed}
+    estimates = estimates_of(estimators, interval=interval, progress=progress, **more)
+    data, drawn, without = inputs.data, inputs.data.state == Cell.CATEGORY, np.zeros(0)
+    is_known = "krippendorff_alpha" in names and not (inputs.repeated or inputs.anonymous)
+    if is_known and inputs.n_annotators > 2:
         without = alpha_without_annotators(data, inputs.n_annotators, inputs.level, inputs.numbers)
-        annotators = dict(zip(ratings.annotator_names, without.tolist(), strict=True))
+    of_pairs = any(each.of_pairs for each in of.values()) and not inputs.anonymous
     return TaskEstimates(
         task=task,
         n_units=len(np.unique(data.unit[drawn])),
@@ -154,8 +144,8 @@ def measure(
         n_ratings=int(drawn.sum()),
         coefficients=estimates,
         annotator_names=ratings.annotator_names,
-        pairs=inputs.pairs.table if of_pairs and not inputs.anonymous else None,
-        annotators=annotators,
+        pairs=inputs.pairs.table if of_pairs else None,
+        annotators=dict(zip(ratings.annotator_names, without.tolist(), strict=False)),
         values=_values(inputs, names),
         notes=(*ratings.notes, *notes_of(inputs, estimators, estimates, bootstrap)),
     )

@@ -133,7 +133,7 @@ RULES = (
     )(_text),
     rule(
         "F003 warning, safe fix: encoding is not plain UTF-8",
-        breaks="Python's decoder, and so pycocotools, refuses byte order marks and encodings.",
+        breaks="Python's decoder, so pycocotools, refuses a byte order mark and other encodings.",
         explanation="""JSON is UTF-8 without a byte order mark. The fix writes the same text as
             UTF-8, but not from another 8-bit encoding, since a file does not show which it has.""",
         bad="\ufeff" + _PLAIN,
