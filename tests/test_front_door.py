@@ -90,15 +90,15 @@ def test_tables_are_frames_with_the_threshold(result, monkeypatch):
 def test_intervals_of_a_frame_draw_images(result):
     pytest.importorskip("pandas")
     units = result.table("units")
-    with pytest.raises(ConfigError, match=r"the units of iou_threshold 0\.5, 0\.75; expected one"):
-        stats.measure(units, cluster="image")
     units = units[units["iou_threshold"] == 0.5]
-    found = stats.measure(units, "krippendorff_alpha", cluster="image", bootstrap=50)
+    categories = units["category"].fillna("(missing)")
+    ratings = stats.ratings_from_columns(
+        units["unit"], units["annotator"], categories, cluster=units["image"]
+    )
+    found = stats.measure(ratings, "krippendorff_alpha", bootstrap=50)
     one = found.coefficients["krippendorff_alpha"]
     assert one.value == pytest.approx(result.alpha)
     assert one.n_clusters == len(np.unique(units["image"]))
-    with pytest.raises(ConfigError, match="already have their clusters"):
-        stats.measure(stats.ratings_from_frame(units), cluster="image")
 
 
 def test_a_saved_result_is_what_the_commands_read(result, saved, tmp_path):

@@ -15,7 +15,7 @@ import click
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, Option, params
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import clean, count
 from bboxqa.report import FINDING_VIEWS, view
@@ -244,14 +244,8 @@ def _settings(given: Any) -> "ValidateSettings":
     changed |= {"per_file_ignores": ignores} if ignores else {}
     settings = validate_settings_from(values | changed)
     # Codes that match no rule are refused before files are read.
-    chosen = [(name, getattr(settings, name)) for name in ("select", "ignore")]
-    chosen += [("per_file_ignores", codes) for codes in settings.per_file_ignores.values()]
-    for name, found in chosen:
-        try:
-            selected_codes(found, ())
-        except ConfigError as error:
-            shown = f"--{name.replace('_', '-')}" if name in changed else name
-            raise ConfigError(f"{shown}: {error}") from None
+    for chosen in (settings.select, settings.ignore, *settings.per_file_ignores.values()):
+        selected_codes(chosen, ())
     return settings
 
 
@@ -353,11 +347,6 @@ def explain(codes: tuple[str, ...]) -> int:
     """
     from bboxqa.rules.registry import known_rules, list_lines, page_lines, selected_codes
 
-    for code in codes:
-        if Path(code).is_file():
-            problem = f"{code}: is a file; expected the code of a rule, such as B005"
-            advice = f"To check the file: bboxqa validate {shlex.quote(code)}"
-            raise DatasetError([problem], advice)
     chosen = [known_rules()[each] for code in codes for each in selected_codes([code], [])]
     pages = [*map(page_lines, chosen)] or [list_lines()]
     click.echo("\n\n".join("\n".join(lines) for lines in pages))

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -205,7 +205,7 @@ def from_array(
         found = "is a frame" if hasattr(table, "columns") else f"has shape {cells.shape}"
         raise DatasetError(
             [f"table: {found}; expected two dimensions, annotators × units"],
-            "Columns of a frame are for ratings_from_frame.",
+            "Columns of a frame are for ratings_from_columns.",
         )
     n_annotators, n_units = cells.shape
     if annotator_names is None and n_annotators > n_units:
@@ -396,7 +396,7 @@ def read_ratings(
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
     _refuse_results(table)
-    if of_units := is_unit_table(table.header, value):
+    if of_units := {*table.header} >= _OF_UNITS and value in ("value", "category"):
         layout, columns = "long", _unit_columns(table, columns)
     layout = layout or _layout_of(table, columns)
     if layout == "long":
@@ -428,11 +428,6 @@ _UNITS_NOTE = (
     "of bboxqa agree leaves it out)"
 )
 _THRESHOLD = "iou_threshold"
-
-
-def is_unit_table(names: Collection[str], value: str) -> bool:
-    """Return whether columns are those of units of `bboxqa agree`, whose categories are values."""
-    return set(names) >= _OF_UNITS and value in {"value", "category"}
 
 
 def _unit_columns(table: Table, columns: dict[str, str]) -> dict[str, str]:
