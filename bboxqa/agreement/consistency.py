@@ -110,8 +110,9 @@ def cronbach_alpha(
     """Return Cronbach's alpha, which is not a measure of agreement: see `CRONBACH_WARNING`.
 
     α = J / (J − 1) · (1 − Σ s_j² / s_T²), with s_j² the variance of an annotator's scores and s_T²
-    that of the totals of the units [1]_, eq. 2. The interval is exact for normal scores: (1 − α) /
-    (1 − α̂) follows an F distribution with N − 1 and (N − 1)(J − 1) degrees of freedom [2]_.
+    that of the totals of the units (Cronbach 1951, doi:10.1007/BF02310555). The interval is exact
+    for normal scores: (1 − α) / (1 − α̂) follows an F distribution with N − 1 and (N − 1)(J − 1)
+    degrees of freedom (Feldt 1965, doi:10.1007/BF02289499).
 
     Parameters
     ----------
@@ -128,17 +129,8 @@ def cronbach_alpha(
 
     Raises
     ------
-    ConfigError
-        If `missing` has another name.
-    DatasetError
-        If the scores are not a table of finite numbers.
-
-    References
-    ----------
-    .. [1] L. J. Cronbach (1951), Coefficient alpha and the internal structure of tests,
-           Psychometrika 16(3), doi:10.1007/BF02310555.
-    .. [2] L. S. Feldt (1965), The approximate sampling distribution of Kuder-Richardson reliability
-           coefficient twenty, Psychometrika 30(3), doi:10.1007/BF02289499.
+    ConfigError, DatasetError
+        If `missing` has another name, or the scores are not a table of finite numbers.
 
     Examples
     --------
@@ -296,12 +288,13 @@ def _ratio(above: float, *below: float) -> float:
 
 
 def intraclass_correlations(scores: NDArray[Any]) -> Mapping[str, Estimate]:
-    """Return the six intraclass correlations of Shrout and Fleiss [1]_, with 95 % intervals.
+    """Return the six intraclass correlations of Shrout and Fleiss, with 95 % intervals.
 
     ICC1: each unit has its own annotators. ICC2: annotators are a random sample, and differences
     between them count. ICC3: annotators are fixed, and constant differences between them do not
     count. With k: of the mean of all annotators instead of one rating. ICC3k is Cronbach's alpha.
-    Bounds of ICC2k are those of McGraw and Wong [2]_, table 7.
+    (Shrout and Fleiss 1979, doi:10.1037/0033-2909.86.2.420; bounds of ICC2k: McGraw and Wong 1996,
+    table 7, doi:10.1037/1082-989X.1.1.30.)
 
     Parameters
     ----------
@@ -318,13 +311,6 @@ def intraclass_correlations(scores: NDArray[Any]) -> Mapping[str, Estimate]:
     ------
     DatasetError
         If the scores are not a table of finite numbers.
-
-    References
-    ----------
-    .. [1] P. E. Shrout and J. L. Fleiss (1979), Intraclass correlations: uses in assessing rater
-           reliability, Psychological Bulletin 86(2), doi:10.1037/0033-2909.86.2.420.
-    .. [2] K. O. McGraw and S. P. Wong (1996), Forming inferences about some intraclass correlation
-           coefficients, Psychological Methods 1(1), doi:10.1037/1082-989X.1.1.30.
 
     Examples
     --------

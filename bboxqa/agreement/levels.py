@@ -154,14 +154,14 @@ def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDi
     some = np.arange(min(len(numbers), 200))
     row, column = numbers[np.repeat(some, len(some))], numbers[np.tile(some, len(some))]
     found = np.asarray(distance(row, column), np.float64)
-    if found.shape != row.shape:
-        raise ConfigError(f"distance function returned shape {found.shape}; expected {row.shape}")
-    square = found.reshape(len(some), len(some))
-    if not np.isfinite(square).all() or (square < 0).any():
-        raise ConfigError("distance function: expected finite distances of 0 or more")
-    if np.diagonal(square).any() or not np.allclose(square, square.T, rtol=1e-12, atol=0):
+    square = np.full((len(some), len(some)), np.nan)
+    if found.shape == row.shape:
+        square = found.reshape(square.shape)
+    is_sound = (square >= 0).all() and np.isfinite(square).all() and not np.diagonal(square).any()
+    if not (is_sound and np.allclose(square, square.T, rtol=1e-12, atol=0)):
         raise ConfigError(
-            "distance function: expected 0 for equal values, and the same distance in both orders"
+            "distance function: expected a finite distance of 0 or more for each pair of values, "
+            "the same in both orders, and 0 for equal ones"
         )
     return FixedDistances(lambda c, k: np.asarray(distance(numbers[c], numbers[k])), len(numbers))
 

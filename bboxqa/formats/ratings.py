@@ -24,7 +24,7 @@ Places = Callable[[IndexArray], Sequence[str]]
 def from_columns(
     unit: Any, annotator: Any, value: Any, *, cluster: Any = None, n_options: Any = None
 ) -> Ratings:
-    """Return ratings from columns of equal length.
+    """Return ratings from columns of equal length, sorted by unit, then annotator, then as given.
 
     Parameters
     ----------
@@ -32,16 +32,9 @@ def from_columns(
         Lists, numpy arrays, or columns of pandas, polars or pyarrow, of texts or numbers. A value
         of None or NaN (NA, NaT) is missing; units and annotators must not be missing.
     cluster : (M,) sequence, optional
-        The clusters that the bootstrap resamples, such as the image of each unit; by default the
-        units.
+        The clusters that intervals draw, such as the image of each unit; by default the units.
     n_options : (M,) sequence of whole numbers, optional
         The number of objects to choose from.
-
-    Returns
-    -------
-    Ratings
-        Sorted by unit, then annotator, then as given. Names are sorted numerically if all are
-        numbers, else as text; numbers in annotator names are compared as numbers.
 
     Raises
     ------
@@ -169,23 +162,16 @@ def from_array(
     unit_names: Sequence[str] | None = None,
     n_options: Any = None,
 ) -> Ratings:
-    """Return ratings from an array of annotators × units.
+    """Return ratings from an array of annotators × units, in its order.
 
     Parameters
     ----------
     table : (A, U) array of numbers or texts
         None and NaN are missing.
-    annotator_names : sequence of str, optional
-        One per row; by default "1", "2", …
-    unit_names : sequence of str, optional
-        One per column; by default units are only numbered.
+    annotator_names, unit_names : sequence of str, optional
+        One per row or column; by default "1", "2", … for annotators, and none for units.
     n_options : (U,) whole numbers, optional
         The number of objects to choose from.
-
-    Returns
-    -------
-    Ratings
-        Units and annotators in the order of the array.
 
     Raises
     ------
@@ -202,11 +188,8 @@ def from_array(
     # As objects, since numpy would convert None among texts to a text.
     cells = table if isinstance(table, np.ndarray) else np.array(table, dtype=object)
     if cells.ndim != 2 or hasattr(table, "columns"):
-        found = "is a frame" if hasattr(table, "columns") else f"has shape {cells.shape}"
-        raise DatasetError(
-            [f"table: {found}; expected two dimensions, annotators × units"],
-            "Columns of a frame are for ratings_from_columns.",
-        )
+        found = f"is a {type(table).__name__} of shape {cells.shape}; expected an array"
+        raise DatasetError([f"table: {found} of annotators × units"])
     n_annotators, n_units = cells.shape
     if annotator_names is None and n_annotators > n_units:
         raise DatasetError(
@@ -347,10 +330,10 @@ def read_ratings(
     ----------
     path : str or Path
         CSV, TSV, JSON lines or Parquet. In CSV and TSV, a rating is missing if it is empty, NA,
-        N/A, n/a, #N/A, NaN, nan, NAN, null, NULL, Null or -; but - is an answer if + is one as
-        well. In JSON lines and Parquet, null, NaN and empty texts are missing. "none" is always an
-        answer. In units.csv of `bboxqa agree`, a missed object has the value "(missing)", images
-        are the clusters, and thresholds are the tasks if there are several.
+        N/A, #N/A, NaN, null or -, as programs write them; "none" is an answer, and - is one beside
+        +. In JSON lines and Parquet, null, NaN and empty texts are missing. In units.csv of
+        `bboxqa agree`, a missed object has the value "(missing)", images are the clusters, and
+        thresholds the tasks.
     layout : str, optional
         ``"long"``: one rating per row; ``"raters-x-units"``: one annotator per row;
         ``"units-x-raters"``: one unit per row; ``"counts"``: one unit per row, with one column per
@@ -358,25 +341,19 @@ def read_ratings(
         layout is detected from the header; if that is not possible, an error asks for it.
     unit, annotator, value : str
         Columns of the long layout.
-    by : str, optional
-        Column of tasks, each of which is a separate table.
-    cluster : str, optional
-        Column of the clusters that intervals resample; by default the units.
-    n_options : str, optional
-        Column of the number of objects to choose from.
+    by, cluster, n_options : str, optional
+        Columns of tasks, each of which is a separate table, of the clusters that intervals draw,
+        by default the units, and of the number of objects to choose from.
 
     Returns
     -------
     dict of str to Ratings
-        By task, in order of appearance; under None if `by` is not given. Codes of different tasks
-        are unrelated.
+        By task, in order of appearance; under None if `by` is not given.
 
     Raises
     ------
-    DatasetError
-        If the file cannot be read or interpreted, with every problem and its line.
-    ConfigError
-        If the settings contradict one another.
+    ConfigError, DatasetError
+        If the settings contradict one another, or the file cannot be read, with every problem.
 
     Examples
     --------
@@ -447,12 +424,9 @@ def _unit_columns(table: Table, columns: dict[str, str]) -> dict[str, str]:
 
 def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
     """Return the categories of a table of units, with a value of its own for missed objects."""
-    name = "(missing)"
-    while name in category.labels:
-        name = f"({name})"
     missed = np.array([label == "missing" for label in (*state.labels, None)])[state.codes]
     codes = np.where(missed, len(category.labels), category.codes)
-    return LabelColumn(codes, (*category.labels, name))
+    return LabelColumn(codes, (*category.labels, "(missing)"))
 
 
 def _read_long(

@@ -336,10 +336,8 @@ def difference(
     first, second : Ratings
         Clusters with the same name are drawn together. If each unit is a cluster, units with the
         same name are, or without names, units with the same index.
-    coefficient : str
-        Name of a coefficient.
-    level : str or callable
-        Level of measurement for Krippendorff's alpha.
+    coefficient, level : str
+        Name of a coefficient, and the level of measurement for Krippendorff's alpha.
     bootstrap, seed : int
         How many times to draw, and the seed of the draws.
 
@@ -347,11 +345,6 @@ def difference(
     -------
     Difference
         first − second.
-
-    Raises
-    ------
-    ConfigError
-        If a name is not known, or the level does not suit the values.
 
     Examples
     --------

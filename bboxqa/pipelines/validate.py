@@ -51,11 +51,10 @@ def validate(
     source : path, sequence of paths, mapping or Dataset
         Files, folders of them, a COCO document, or what `read` made of files, which are checked.
     images : path or sequence of paths, optional
-        Folders of the images. If an annotation file lies in one of them, images beside it are found
-        as well. By default images are not read.
+        Folders of the images; images beside an annotation file in one of them are found as well. By
+        default images are not read.
     ground_truth : path, optional
-        The file whose images and categories results refer to; without it these
-        references are not checked.
+        The file whose images and categories results refer to.
     max_findings : int
         List at most so many findings of one rule and file; 0 for all of them.
     progress : callable, optional
@@ -64,10 +63,8 @@ def validate(
         Codes of rules or their beginnings; if none is selected, all rules apply.
     per_file_ignores : mapping of str to sequence of str, optional
         Glob of file names to the codes that are ignored in these files.
-    fail_on : {"error", "warning", "info"}
-        The least severity that fails the run.
-    min_severity : {"error", "warning", "info"}
-        The least severity that is listed; not above `fail_on`.
+    fail_on, min_severity : {"error", "warning", "info"}
+        The least severity that fails the run, and the least that is listed, which is not above it.
     show_consequences : bool
         Also report findings that follow from another one, such as the area of an empty box.
     overshoot_px, min_side_px, … : float
@@ -83,8 +80,6 @@ def validate(
         If a setting is not known or has a wrong type.
     DatasetError
         If there is no such file. Defects inside a file are findings.
-    OutputError
-        If there is no room for temporary files, or so many annotations need more memory.
 
     Examples
     --------

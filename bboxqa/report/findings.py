@@ -37,11 +37,6 @@ class Report(FoundReport, frozen=True):
         ----------
         name : {"text", "concise", "json", "jsonl", "sarif", "github", "junit", "html"}
 
-        Raises
-        ------
-        ConfigError
-            If there is no such format.
-
         Examples
         --------
         >>> import bboxqa
@@ -63,10 +58,6 @@ class Report(FoundReport, frozen=True):
         values = {name: [row[name] for row in rows] for name in names if name != "ids"}
         ids = {name: [row["ids"].get(name) for row in rows] for name in ID_NAMES}
         return pd.DataFrame({**values, **ids})
-
-    def to_sarif(self) -> dict[str, Any]:
-        """Return the report as SARIF 2.1.0, the format of code scanning services."""
-        return dict(json.loads(self.render("sarif")))
 
 
 def findings_schema() -> dict[str, Any]:

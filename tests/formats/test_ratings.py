@@ -238,7 +238,7 @@ def test_settings_that_contradict_are_refused(tmp_path, write, text, settings, m
 @pytest.mark.parametrize(
     ("array", "more", "message"),
     [
-        ([1, 2], {}, "expected two dimensions"),
+        ([1, 2], {}, "expected an array"),
         ([[1], [2]], {"annotator_names": ["x"]}, "annotator_names: has 1 names; expected 2"),
         ([[1]], {"n_options": [0]}, "n_options: expected"),
     ],
