@@ -106,21 +106,6 @@ def from_units(
     )
 
 
-def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> ReliabilityData:
-    """Return data of a table, (A, U), of values or -1; each unit is a group of its own."""
-    unit, annotator = np.nonzero(assigned.T)
-    value = values.T[unit, annotator].astype(np.int32)
-    return ReliabilityData(
-        unit=unit,
-        annotator=annotator.astype(np.int32),
-        value=np.maximum(value, 0),
-        state=np.where(value < 0, Cell.MISSING, Cell.CATEGORY).astype(np.uint8),
-        group=np.arange(values.shape[1], dtype=np.int32),
-        n_values=n_values,
-        n_groups=values.shape[1],
-    )
-
-
 def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     """Count the coincidences of each value with itself, and all of its pairable values.
 

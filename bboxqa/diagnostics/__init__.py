@@ -21,7 +21,6 @@ DIAGNOSTICS: dict[str, Diagnostic | str] = {
     "confusion_matrix": "categories",
     "copies": "annotator_pairs",
     "confusions": "categories",
-    "agreement_by_size": "strata",
     "work": "over_time",
     "work_sessions": "over_time",
     "joints": "poses",

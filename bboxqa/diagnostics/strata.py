@@ -6,103 +6,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.agreement.estimators import table_of
-from bboxqa.agreement.nominal import nominal_alpha
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.agreement.objects import has_meaning
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
-    IndexArray,
     distinct,
-    distinct_rows,
     remembered,
     run_starts,
     sum_by,
 )
-from bboxqa.diagnostics.decomposition import Kind, disagreements, drawn_sums
+from bboxqa.diagnostics.decomposition import disagreements
 from bboxqa.diagnostics.object_cells import (
-    Amounts,
-    RatioSums,
-    drawn_figures,
-    n_images_of,
     object_cells,
-    pairs_of_units,
-    summed_rows,
-    unit_members,
 )
 from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
 from bboxqa.geometry.boxes import corners
-from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
-
-# Areas of medium objects in COCO's evaluation.
-_COCO = (32**2, 96**2)
-_SIZES = ("small: below 32² px", "medium: to 96² px", "large: from 96² px")
 
 
 def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
     """Return the mean of each object over its annotations."""
     return ratio(sum_by(objects.of, amount, len(objects.image)), objects.n_drawn.astype(np.float64))
-
-
-def agreement_by_size(matched: MatchedUnits) -> Table:
-    """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px."""
-    objects, found, sums = drawn_objects(matched), disagreements(matched), drawn_sums(matched)
-    pairs = pairs_of_units(matched)
-    size = np.searchsorted(_COCO, covariates(matched)["size"], side="right")[found.home]
-    occurs, place = np.unique(size, return_inverse=True)
-    n_sizes, own, has = len(occurs), place[found.counted], found.has_counted[found.counted]
-    n = np.bincount(own, minlength=n_sizes)
-    left, right = unit_members(matched)
-    category = matched.data.annotations.category
-    named, placed = objects.of[left], objects.of[pairs.left]
-    amounts: dict[str, list[Amounts]] = {
-        "f1": [(place, objects.image, *sums.of_object[1:])],
-        "class_share": [
-            (place[named], objects.image[named], category[left] == category[right], 1.0)
-        ],
-        "mean_similarity": [(place[placed], objects.image[placed], pairs.similarity, 1.0)],
-    }
-    missed, badly_placed = (
-        ratio(sum_by(own, has[:, kind], n_sizes), n.astype(np.float64))
-        for kind in (Kind.MISSED, Kind.BADLY_PLACED)
-    )
-    return Table(
-        {
-            "size": Categorical(occurs.astype(np.int32), _SIZES),
-            "n_objects": n,
-            **RatioSums(matched, n_sizes, amounts).columns(),
-            **_alphas(matched, place, n_sizes),
-            "missed_share": missed,
-            "badly_placed_share": badly_placed,
-        }
-    )
-
-
-def _alphas(matched: MatchedUnits, place: IndexArray, n_groups: int) -> dict[str, Column]:
-    """Return the alpha of the units of each group with its interval, NaN without meaning."""
-    objects, sums = drawn_objects(matched), drawn_sums(matched)
-    n_categories, n_images = len(matched.data.category_names), len(matched.data.image_names)
-    of = sums.place
-    (group, _), row, _ = distinct_rows(place[of], sums.value)
-    tables = (
-        table_of(row, objects.image[of], sums.count, (len(group), n_images)),
-        table_of(place, objects.image, sums.of_object[0], (n_groups, n_images)),
-    )
-
-    def evaluate(marginal: FloatArray, agreeing: FloatArray) -> FloatArray:
-        total, squares = (summed_rows(group, each, n_groups) for each in (marginal, marginal**2))
-        return nominal_alpha(total, agreeing, squares)[0]
-
-    with_group = n_images_of(place[of], objects.image[of], n_groups)
-    alpha, bounds = drawn_figures(matched, tables, evaluate, with_group, 1.0)
-    if matched.missing == "category":
-        for each in range(n_groups):
-            drawn = matched.data.annotations.category[place[objects.of] == each]
-            if not has_meaning(np.bincount(drawn, minlength=n_categories).astype(np.float64)):
-                alpha[each] = bounds[each] = np.nan
-    return figure_columns("alpha", alpha, bounds)
 
 
 CATEGORY = "category"

@@ -9,56 +9,16 @@ from support.matched import matched
 
 import bboxqa
 from bboxqa.diagnostics.strata import (
-    agreement_by_size,
     covariates,
     dependence,
     explained_extras,
 )
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.findings import beyond_background
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 SETTINGS = AgreeSettings(bootstrap=50)
-SIDES = {"small": 20, "medium": 40, "large": 120}
-
-
-def rows_of_sizes(seed=2):
-    """Return objects of three sizes in three corners, missed and misnamed at random."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for image in range(20):
-        for n, side in enumerate(SIDES.values()):
-            truth = int(rng.integers(3))
-            for annotator in range(3):
-                if rng.random() < 0.8:
-                    x = 200 * n + int(rng.integers(3))
-                    category = truth if rng.random() < 0.7 else int(rng.integers(3))
-                    rows.append((image, annotator, category, (x, 200 * n, side, side)))
-    return rows
-
-
-def records(rows, settings=SETTINGS):
-    data = dataset(rows, size=(600, 600))
-    return agreement_by_size(matched_units(compared_images(data), settings)).records()
-
-
-def test_groups_are_as_if_measured_alone():
-    rows = rows_of_sizes()
-    for n, (row, start) in enumerate(zip(records(rows), SIDES, strict=True)):
-        own = [each for each in rows if each[3][1] == 200 * n]
-        alone = agree_with(dataset(own, n_images=20, n_annotators=3), SETTINGS).thresholds[0]
-        assert row["size"].startswith(start)
-        assert row["alpha"] == pytest.approx(alone.alpha)
-        assert (row["alpha_low"], row["alpha_high"]) == pytest.approx(alone.interval)
-        assert row["f1"] == pytest.approx(alone.existence.f1)
-        assert (row["f1_low"], row["f1_high"]) == pytest.approx(alone.existence.interval)
-        assert row["class_share"] == pytest.approx(alone.class_agreement.share)
-        assert row["mean_similarity"] == pytest.approx(alone.place.mean_iou)
-        assert row["n_objects"] == alone.n_units
-        assert row["missed_share"] == pytest.approx(1 - alone.n_complete_units / alone.n_units)
-        assert row["badly_placed_share"] == 0
 
 
 def test_neighbours_are_those_of_one_annotator():
@@ -68,28 +28,6 @@ def test_neighbours_are_those_of_one_annotator():
     rows += [(0, 1, 0, boxes[0]), (0, 1, 0, boxes[2])]
     found = covariates(matched_units(compared_images(dataset(rows)), SETTINGS))
     assert found["crowding"].tolist() == [1, 1, 0]
-
-
-def test_a_badly_placed_box():
-    (row,) = records([(0, 0, 0, (0, 0, 10, 10)), (0, 1, 0, (6, 0, 10, 10))])
-    assert (row["n_objects"], row["badly_placed_share"], row["f1"]) == (1, 1, 0)
-
-
-def test_no_alpha_where_it_has_no_meaning():
-    rows = [(0, who, 0, (50 * n, 0, 9, 9)) for n in range(5) for who in (0, 1) if who or n]
-    assert records(rows)[0]["alpha"] is None
-    ignoring = AgreeSettings(bootstrap=0, missing="ignore")
-    rows += [(0, who, who, (0, 100, 9, 9)) for who in (0, 1)]
-    assert records(rows, settings=ignoring)[0]["alpha"] is not None
-
-
-def test_similarity_is_that_of_all_pairs_of_a_unit():
-    """Of three boxes of one unit, the first and the last overlap by 18 / 42 only."""
-    rows = [(image, a, 0, (100 + 6 * a, 100, 30, 30)) for image in range(3) for a in range(3)]
-    (row,) = records(rows)
-    assert row["mean_similarity"] == pytest.approx((2 * 24 / 36 + 18 / 42) / 3)
-    alone = agree_with(dataset(rows, n_images=3, n_annotators=3), SETTINGS).thresholds[0]
-    assert alone.place.mean_iou == pytest.approx(row["mean_similarity"])
 
 
 def test_errors_on_small_objects_are_found_and_others_are_not():
