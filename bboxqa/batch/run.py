@@ -16,14 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from bboxqa.batch import results
-from bboxqa.batch.discovery import (
-    Discovered,
-    Project,
-    Unreadable,
-    find_projects,
-    home_of,
-    is_url,
-)
+from bboxqa.batch.discovery import Discovered, Project, Unreadable, find_projects, home_of, is_url
 from bboxqa.batch.project import Task, run_packed, run_project, write_packed
 from bboxqa.batch.results import FAILED, HISTORY, Regression, Row
 from bboxqa.batch.settings import Settings, result_key

@@ -50,10 +50,7 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "max_content_width": 100,
-    },
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="bboxqa COMMAND --help shows the options of a command.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="bboxqa")

@@ -279,12 +279,7 @@ def _keypoints(columns: Columns) -> Keypoints:
 
 
 def _notes(
-    columns: Columns,
-    options: ReadSettings,
-    form: ByteArray,
-    n_turned: int,
-    *,
-    are_angles: bool,
+    columns: Columns, options: ReadSettings, form: ByteArray, n_turned: int, *, are_angles: bool
 ) -> Iterator[str]:
     """Yield notes on what is compared in a simpler form than in the file."""
     n_angles = 0

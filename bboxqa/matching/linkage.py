@@ -114,10 +114,7 @@ def with_repetition(home: IndexArray, annotator: IntArray) -> IndexArray:
 
 
 def linked(
-    annotations: Annotations,
-    pairs: CandidatePairs,
-    weight: IndexArray,
-    linkage: Linkage = "greedy",
+    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray, linkage: Linkage = "greedy"
 ) -> IndexArray:
     """Return the first annotation of each annotation's unit, (N,), of several annotators.
 

@@ -209,10 +209,7 @@ def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
             touched[left] = touched[right] = True
         data = replace(data, annotations=data.annotations.take(np.flatnonzero(touched)))
     pairs, _ = candidate_pairs(
-        data,
-        settings.similarity,
-        min(settings.iou_threshold),
-        all_touched=settings.all_touched,
+        data, settings.similarity, min(settings.iou_threshold), all_touched=settings.all_touched
     )
     sums = np.empty((len(settings.iou_threshold), n_images, 2))
     for index, threshold in enumerate(settings.iou_threshold):

@@ -158,10 +158,7 @@ RULES = (
         "T010 error: sizes of one image differ",
         breaks="Equal shapes differ after conversion to pixels, so agreement is measured too low.",
         explanation="The image was replaced by a copy. Correct the sizes, or annotate it again.",
-        example=(
-            _task(f"{_REGION}, {_LARGER}"),
-            _task(f"{_REGION}, {_REGION}"),
-        ),
+        example=(_task(f"{_REGION}, {_LARGER}"), _task(f"{_REGION}, {_REGION}")),
     ),
     _rule(
         "T011 warning: mask without pixels",

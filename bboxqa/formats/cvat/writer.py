@@ -134,11 +134,7 @@ def _said(annotation: Record) -> dict[str, str]:
 
 
 def _shape(
-    kind: str,
-    where: dict[str, Any],
-    label: str,
-    annotation: Record,
-    joints: Sequence[str] = (),
+    kind: str, where: dict[str, Any], label: str, annotation: Record, joints: Sequence[str] = ()
 ) -> str:
     said = mapping(annotation.get(ATTRIBUTES))
     own = {key: _own_text(key, said.get(key)) or default for key, (default, _) in _OWN.items()}
