@@ -1,7 +1,6 @@
 """Reading the files of V7 Darwin JSON 2.0, one for each image."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,6 @@ _APART = {
 }  # fmt: skip
 _LEAST_OF_SPAN = 4
 """Characters that a number and a run length take at least, with their commas."""
-_Values = dict[str, Any]
 
 
 def translate(path: Path, into: Collector) -> None:
@@ -50,7 +48,7 @@ def translate(path: Path, into: Collector) -> None:
     into.count(_NOTES)
 
 
-def _add_file(into: Collector, member: Member, content: _Values) -> None:
+def _add_file(into: Collector, member: Member, content: Record) -> None:
     """Add the annotations of an item, which has one image per slot."""
     item = mapping(content.get("item"))
     listed = [mapping(each) for each in items(item.get("slots"))]
@@ -102,7 +100,7 @@ def _add_file(into: Collector, member: Member, content: _Values) -> None:
             into.labelled(record, plain_text(given.get("name")), at, f"{label}: has no name")
 
 
-def _shape_of(into: Collector, annotation: _Values) -> Record:
+def _shape_of(into: Collector, annotation: Record) -> Record:
     if "polygon" in annotation:
         polygon = mapping(annotation["polygon"])
         if not (paths := items(polygon.get("paths"))):
@@ -131,13 +129,13 @@ def _shape_of(into: Collector, annotation: _Values) -> Record:
     raise shapes.ValueProblemError(f"has no shape among {', '.join(sorted(annotation))[:80]}")
 
 
-def _image_of(annotation: _Values, images: dict[str, Record]) -> Record | None:
+def _image_of(annotation: Record, images: dict[str, Record]) -> Record | None:
     """Return the image of an annotation; the first if the annotation names no slot."""
     slot = plain_text(next(iter(items(annotation.get("slot_names"))), ""))
     return images.get(slot) or (None if slot else next(iter(images.values())))
 
 
-def _key_points(annotation: _Values) -> Record:
+def _key_points(annotation: Record) -> Record:
     if "keypoint" in annotation:
         return {"keypoints": [*shapes.numbers_of(annotation["keypoint"], ("x", "y")), 2]}
     keypoints: list[float] = []
@@ -149,7 +147,7 @@ def _key_points(annotation: _Values) -> Record:
     return {"keypoints": keypoints, "joints": joints} if joints else {}
 
 
-def _masks_of(layer: _Values, image: Record) -> dict[str, RowMask]:
+def _masks_of(layer: Record, image: Record) -> dict[str, RowMask]:
     """Return the masks of a raster layer, whose pixels hold their numbers, by id."""
     if "width" not in image:
         raise MaskProblemError("is in an image whose size the file does not say")

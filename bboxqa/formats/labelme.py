@@ -37,9 +37,6 @@ _NOTES = (
 )
 
 
-_Values = dict[str, Any]
-
-
 def translate(path: Path, into: Collector) -> None:
     """Translate the files of a folder or archive, or one file."""
     into.title = "LabelMe JSON"
@@ -79,7 +76,7 @@ def _name_in_folder(path: str, place: str) -> str:
 
 
 def _add_shape(
-    into: Collector, value: _Values, image: Record, where: Where, points: Sequence[_Values]
+    into: Collector, value: Record, image: Record, where: Where, points: Sequence[Record]
 ) -> None:
     shape, label = _shape_of(into, value, image), plain_text(value.get("label"))
     record = into.boxed(shape)
@@ -106,7 +103,7 @@ def _add_shape(
         into.defect("T004", "a shape has no label", where, row)
 
 
-def _shape_of(into: Collector, value: _Values, image: Record) -> Record:
+def _shape_of(into: Collector, value: Record, image: Record) -> Record:
     # Old versions have polygons only, without a type.
     kind = plain_text(value.get("shape_type")) or "polygon"
     points = points_of(value.get("points"), least=2 if kind == "mask" else 1)
@@ -161,7 +158,6 @@ def _owners(given: Sequence[Any]) -> tuple[dict[int, list[int]], int]:
     return owners, n_grouped
 
 
-_TITLE = "LabelMe"
 _LINE_TYPES = {"polyline": "linestrip", "line": "line"}
 _VERSION = "5.4.1"
 
@@ -225,7 +221,7 @@ def _shape(label: str, kind: str, points: list[list[float]], group: int | None =
 
 
 LABELME = Writer(
-    _TITLE,
+    "LabelMe",
     "folder",
     (".json",),
     _files,

@@ -3,7 +3,7 @@
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import compress
 from pathlib import Path
@@ -62,8 +62,7 @@ def values_in(data: bytes, pictures: Allowance, *, in_colours: bool | None = Fal
     """
     read = _of_tiff if RASTERS.get(data[:4]) == "GTiff" else _of_picture
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             found, palette = read(data, pictures)
     except MaskProblemError:
         raise
@@ -72,17 +71,15 @@ def values_in(data: bytes, pictures: Allowance, *, in_colours: bool | None = Fal
         raise MaskProblemError(f"cannot be decoded: {reason_of(error)}") from None
     if in_colours or (in_colours is None and found.ndim == 3):
         colours = found if palette is None else palette[found]
-        # One band at a time, as each takes four bytes a pixel.
-        bands = (colours[..., place] if colours.ndim == 3 else colours for place in range(3))
         packed: Values = np.zeros(colours.shape[:2], np.uint32)
-        for band, shift in zip(bands, (16, 8, 0), strict=True):
-            packed |= band.astype(np.uint32) << shift
+        # One band at a time, as each takes four bytes a pixel.
+        for place in range(3):
+            band = colours[..., place] if colours.ndim == 3 else colours
+            packed |= band.astype(np.uint32) << (16 - 8 * place)
         return packed
     if found.ndim == 3:
-        raise MaskProblemError(
-            "has colours; expected one channel, or for classes a labelmap.txt with a line "
-            "NAME:RED,GREEN,BLUE for each"
-        )
+        expected = f"one channel, or for classes {NAMES} with a line NAME:RED,GREEN,BLUE for each"
+        raise MaskProblemError(f"has colours; expected {expected}")
     return found
 
 
@@ -207,8 +204,7 @@ def translate(path: Path, into: Collector) -> None:
         mode = "voc"
     own = {"classes": classes, "instances": objects, "voc": objects}.get(mode) or masks
     if n_apart := len(masks) - len(own) - len(class_of) * (mode == "voc"):
-        some = f"{count(n_apart, 'picture')} outside of {one_line(own[0].folder)}"
-        into.notes.append(f"{some} left out")
+        into.notes.append(f"left out: {n_apart:,} pictures outside of {one_line(own[0].folder)}")
     of_image: dict[str, list[Member]] = {}
     for each in own:
         of_image.setdefault(_image_of(each, mode), []).append(each)
@@ -249,11 +245,8 @@ def _image_of(member: Member, mode: str) -> str:
     return f"{folder}.png"
 
 
-Names = tuple[Mapping[int, str], bool]
-"""The names of classes by value, and whether values are colours, each as one number."""
-
-
-def _names_in(path: Path, members: Sequence[Member]) -> Names:
+def _names_in(path: Path, members: Sequence[Member]) -> tuple[dict[int, str], bool]:
+    """Return the names of classes by value, and whether values are colours, each as one number."""
     around = [each for folder, _ in folders_around(path) for each in folder.direct_members]
     named = (each for each in (*members, *around) if each.name.rpartition("/")[2] == NAMES)
     if (found := next(named, None)) is None:
@@ -275,7 +268,7 @@ def _names_in(path: Path, members: Sequence[Member]) -> Names:
 
 
 class _MaskRecords:
-    def __init__(self, into: Collector, mode: str, names: Names) -> None:
+    def __init__(self, into: Collector, mode: str, names: tuple[dict[int, str], bool]) -> None:
         value = (into.settings.choices.mask or "").partition(":")[2]
         self._mode, self._value = mode, int(value) if value else None
         self._is_one = mode in ("binary", "objects")

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -30,11 +29,10 @@ _HASH = re.compile(r"\A(\s*)#")
 # Usual names of the attribute that holds the label, the most specific first.
 _LABELS = ("label", "labels", "class", "category", "class_name", "object", "type", "name")
 _APART = {"line": "polyline"}
-_Values = dict[str, Any]
-_Region = tuple[str | int, object, _Values]
+_Region = tuple[str | int, object, Record]
 
 
-_Entry = tuple[str, str | int, _Values, list[_Region]]
+_Entry = tuple[str, str | int, Record, list[_Region]]
 """An image: its name, its JSON pointer or line, its attributes, and its regions."""
 
 

@@ -139,7 +139,6 @@ def _in_folder(inner: str, place: str) -> str:
     return inner if "/" in inner else f"{folder}{slash}{inner}"
 
 
-_TITLE = "Pascal VOC"
 _DECIMALS = 6
 _FEW_FRACTIONS = 0.05
 _WRITTEN_MARKS = ("truncated", "difficult", "occluded")
@@ -197,7 +196,7 @@ def _files(content: Content) -> Iterator[Written]:
 
 
 VOC = Writer(
-    _TITLE,
+    "Pascal VOC",
     "folder",
     (".xml",),
     _files,

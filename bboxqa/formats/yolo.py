@@ -237,8 +237,7 @@ class _LabelRecords:
         filled = [(at, line) for at, line in lines if line.strip()]
         has_size = "width" in image
         if filled and not has_size and begins("YOLO", text.encode()):
-            problem = "the size of the image is not known; give --image-size 1920x1080, or "
-            problem += "--image-size DIR with the images"
+            problem = f"the size of the image is not known; {shapes.GIVE_SIZE}"
             self._into.defect("T002", problem, Where(member.name, filled[0][0]))
         for at, line in filled:
             where, row = Where(member.name, at), -1
@@ -392,8 +391,6 @@ def _whole(text: str) -> int | None:
 
 
 _TRAIN = "train"
-Points = Callable[[Content, Record], FloatArray]
-"""Returns the (K, 2) pixel coordinates of an annotation, to be written relative to the image."""
 
 
 def _pose_losses(content: Content) -> Iterator[Loss]:
@@ -405,7 +402,9 @@ def _pose_losses(content: Content) -> Iterator[Loss]:
         yield Loss(len(fewer), "category with fewer key points", why, example)
 
 
-def _files(points: Points, has_joints: bool, content: Content) -> Iterator[Written]:
+def _files(
+    points: Callable[[Content, Record], FloatArray], has_joints: bool, content: Content
+) -> Iterator[Written]:
     n_joints = _n_joints(content) if has_joints else 0
     parts = sorted({*content.parts.values()})
     settings = _settings(content, n_joints, parts).encode()

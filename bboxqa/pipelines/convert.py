@@ -51,10 +51,12 @@ class Conversion(msgspec.Struct, frozen=True):
     """What was written."""
 
     path: Path
+    """The file or folder."""
     n_files: int
     n_images: int
     n_annotations: int
     annotators: tuple[str, ...]
+    """Names of the annotators."""
     losses: tuple[Loss, ...]
     """What annotators said, and was left out because the format cannot hold it."""
     notes: tuple[str, ...]
@@ -284,13 +286,9 @@ def gather(
 def refuse_inputs(path: Path, source: Data) -> None:
     """Refuse an output that would replace one of the inputs or a folder of them."""
     given = [*map(Path, paths_of(source))]
-    try:
-        place = path.resolve()
-    except (OSError, RuntimeError):
-        raise OutputError(f"{path}: is a link that leads to itself; name another output") from None
     for each in chain(given, files_read(given) if path.is_dir() else ()):
-        # `Path.resolve` raises an error for a link that leads to itself; reading reports it.
-        if Path(realpath(each)).is_relative_to(place):
+        # `Path.resolve` raises an error for a link that leads to itself.
+        if Path(realpath(each)).is_relative_to(realpath(path)):
             held = "is read" if each == path else f"holds {each}, which is read"
             raise OutputError(f"{path}: {held}; name another output")
     refuse_replacing([path], files_read(given))

@@ -14,7 +14,7 @@ from support.tool_files import alone, asked, drawn, found
 
 from bboxqa import read_coco, reading, validate
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.label_studio.tasks import brush_mask, regions_of
+from bboxqa.formats.label_studio.tasks import brush_mask, image_names, images_of, regions_of
 from bboxqa.formats.translation.shapes import MaskProblemError
 
 BOX = box(1, 1, 9, 9)
@@ -414,3 +414,37 @@ def test_brushes_and_bitmasks_are_run_lengths_of_coco(tmp_path, form):
     assert data.annotations.bbox.tolist() == [[50, 20, 11, 10]]
     assert data.category_names == ("cat",)
     assert np.array_equal(decode(data.annotations.segmentation.rle(0)), pixels)
+
+
+@pytest.mark.parametrize(
+    ("data", "images"),
+    [
+        (
+            {"image": "a.jpg", "pages": ["1.png", "2.png"], "text": "a dog"},
+            {"image": ["a.jpg"], "pages": ["1.png", "2.png"]},
+        ),
+        ({"image": "day1_7"}, {"image": ["day1_7"]}),
+        ({"image": "a.jpg", "image_quality": "good"}, {"image": ["a.jpg"]}),
+        ({"pages": [{"url": "1.png"}, {"url": "2.png"}]}, {"pages": ["1.png", "2.png"]}),
+    ],
+)
+def test_images_of_a_task_are_addresses_else_words_under_usual_keys(data, images):
+    assert images_of(data) == images
+
+
+@pytest.mark.parametrize(
+    ("addresses", "names"),
+    [
+        (["/data/upload/1/0a1b2c3d-a%20b.jpg", "s3://shop/day/1.png"], ["a b.jpg", "day/1.png"]),
+        (
+            ["/data/upload/1/0a1b2c3d-a.jpg", "/data/upload/2/a.jpg"],
+            ["data/upload/1/0a1b2c3d-a.jpg", "data/upload/2/a.jpg"],
+        ),
+        (
+            ["https://x.org/a.jpg?page=1", "https://x.org/a.jpg?page=2"],
+            ["a.jpg?page=1", "a.jpg?page=2"],
+        ),
+    ],
+)
+def test_images_have_their_short_names_where_these_are_unique(addresses, names):
+    assert [*image_names(addresses).values()] == names

@@ -85,8 +85,7 @@ def translate(path: Path, into: Collector) -> None:
     if not rows.at:
         raise DatasetError(
             [f"{member.shown}: {[*ragged, 'has no rows'][0]}"],
-            "Give the first line a name for each column, and put cells that hold the delimiter in "
-            "double quotes.",
+            "Name each column in the first line, and quote cells that hold the delimiter.",
         )
     boxes, form = boxes_in(rows, columns)
     form, is_share = layout_of(table.name, boxes, form, columns, choices)
@@ -230,9 +229,8 @@ class _TableRecords(msgspec.Struct):
         numbers = self.rows.numbers[rows]
         if n_sizeless := int((~has_size).sum()):
             some = count(n_sizeless, "box", "boxes")
-            problem = f"{some} in shares of images whose size is not known; give --image-size "
-            also = "1920x1080, or --columns image_width=NAME,image_height=NAME"
-            self.into.defect("T002", problem + also, Where(self.member, 1))
+            problem = f"{some} in shares of images whose size is not known; {shapes.GIVE_SIZE}"
+            self.into.defect("T002", problem, Where(self.member, 1))
         farthest = np.abs(numbers - 0.5).argmax(1)
         share = numbers[np.arange(len(rows)), farthest]
         are_pixels = has_size & (np.abs(share) > shapes.LEAST_PIXELS)

@@ -81,8 +81,6 @@ def _limbs(drawing: str) -> list[tuple[str, str]]:
 def shape_of(element: Element, size: Size | None, masks: Masks) -> Record:  # noqa: PLR0911
     """Return the geometry keys of an annotation, or its `shape` if it has no box."""
     kind, values = element.name, element.values
-    if kind == "box" and values.get("rotation", "0") == "0":
-        return {"bbox": _box(values)}
     degrees = 0.0
     if "rotation" in values and kind in _TURNED:
         degrees = shapes.number_of(values["rotation"], "rotation")

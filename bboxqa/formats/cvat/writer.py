@@ -14,7 +14,6 @@ from bboxqa.formats.writing.outlines import Record, rings_of
 from bboxqa.formats.xml_elements import block, leaf, leaves, plain_xml, quoted
 from bboxqa.model.masks import runs_of_spans
 
-_TITLE = "CVAT"
 _LINES = ("polyline", "line")
 # Keys of review.json that reviewers see as attributes.
 _OF_REVIEW = ("reason", "gain")
@@ -213,7 +212,7 @@ def _plain_name(name: str) -> str:
 
 
 CVAT_XML = Writer(
-    _TITLE,
+    "CVAT",
     "folder or file",
     (".xml",),
     _files,

@@ -16,7 +16,6 @@ from bboxqa.formats.label_studio.tasks import (
     REVIEW,
     SHAPES,
     Region,
-    Value,
     image_names,
     images_of,
     joints_of,
@@ -31,6 +30,7 @@ from bboxqa.formats.source import members_like, only_file
 from bboxqa.formats.translation.collector import SIDES, Collector
 from bboxqa.formats.translation.reading import NOT_JSON, broken_json
 from bboxqa.formats.translation.shapes import (
+    GIVE_SIZE,
     UnknownSizeError,
     ValueProblemError,
     items,
@@ -91,9 +91,9 @@ def translate(path: Path, into: Collector) -> None:
 class _Work(msgspec.Struct):
     """An annotation or a prediction of a task, with the results of its regions by pointer."""
 
-    content: Value
+    content: Record
     pointer: str
-    results: list[tuple[str, Value]]
+    results: list[tuple[str, Record]]
     is_prediction: bool = False
     is_cancelled: bool = False
 
@@ -102,7 +102,7 @@ class _Task(msgspec.Struct):
     pointer: str
     name: str
     """Its id, or its place in the file from 1."""
-    data: Value = msgspec.field(default_factory=dict)
+    data: Record = msgspec.field(default_factory=dict)
     works: list[_Work] = msgspec.field(default_factory=list)
     images: dict[str, list[str]] = msgspec.field(default_factory=dict)
     records: dict[str, Record] = msgspec.field(default_factory=dict)
@@ -121,11 +121,10 @@ class _Task(msgspec.Struct):
     def shown(self) -> str:
         """Return a digest of what the task shows; links to one image differ in signatures."""
         pages = self.images.items()
-        shown: Value = {key: [short_path(each) or each for each in listed] for key, listed in pages}
+        shown: Record = {key: [short_path(e) or e for e in listed] for key, listed in pages}
+        shown = shown or ({} if self.has_answers else self.data)
         # An address may be a whole picture.
-        encoded = msgspec.json.encode(
-            shown or ({} if self.has_answers else self.data), order="deterministic"
-        )
+        encoded = msgspec.json.encode(shown, order="deterministic")
         return blake2b(encoded, digest_size=16).hexdigest()
 
 
@@ -187,7 +186,7 @@ class _Records:
                 task.works.append(_Work(content, at, kept, is_prediction, is_cancelled))
         self._add(task)
 
-    def _object(self, task: _Task, value: object, pointer: str) -> Value | None:
+    def _object(self, task: _Task, value: object, pointer: str) -> Record | None:
         if type(value) is dict:
             return value
         self._defect("T001", task, f"found {_shown(value)}; expected an object", pointer)
@@ -251,7 +250,7 @@ class _Records:
             for side, pixels in zip(SIDES, size or (), strict=False):
                 record.setdefault(side, pixels)
 
-    def _address(self, task: _Task, result: Value) -> str | None:
+    def _address(self, task: _Task, result: Record) -> str | None:
         """Return the address of the image that a result is on; None if it is not known."""
         if not task.images:
             return ""
@@ -307,19 +306,13 @@ class _Records:
     ) -> None:
         given = region.result
         if (address := self._address(task, given)) is None:
-            keys, tag = first_few([*task.images], 5, one_line), given.get("to_name")
-            on = "no tag" if tag is None else f"the tag {_shown(tag)}"
-            raise ValueProblemError(
-                f"is on {on}; its task has images under {keys}: "
-                "--columns image=KEY says which is drawn on"
-            )
+            keys, tag = first_few([*task.images], 5, one_line), _shown(given.get("to_name"))
+            problem = f"is on the tag {tag}; its task has images under {keys}"
+            raise ValueProblemError(f"{problem}: --columns image=KEY says which is drawn on")
         image = task.records[address]
         self._into.size(image, task.label, [given.get(side) for side in _SIDES], where)
         if "width" not in image:
-            raise UnknownSizeError(
-                "has no original_width and original_height, so that percent cannot become pixels: "
-                "give --image-size 1920x1080, or --image-size DIR with the images"
-            )
+            raise UnknownSizeError(f"has no original_width and original_height; {GIVE_SIZE}")
         size = (image["width"], image["height"])
         shape = shape_of(region, size, self._into.masks) | joints_of(region.points, size)
         shape = self._into.boxed(shape)
@@ -379,9 +372,9 @@ class _Records:
             into.notes.append(f"{count(len(into.numbered_images), 'image')} {numbered}; {todo}")
 
 
-def _fill_minimal(task: _Task, item: Value) -> None:
+def _fill_minimal(task: _Task, item: Record) -> None:
     """Fill in the task of a JSON-MIN annotation, whose regions are under tag names."""
-    results: list[tuple[str, Value]] = []
+    results: list[tuple[str, Record]] = []
     task.has_answers = True
     for key, value in item.items():
         if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):

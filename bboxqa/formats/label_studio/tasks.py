@@ -39,7 +39,6 @@ _UPLOAD = re.compile(r"(?:.*/)?data/upload/(?:\d+/)?(?:[0-9a-f]{8}-)?(?=.)", re.
 
 Images = dict[str, list[str]]
 """The addresses of the images of a task by data key; several of a key are pages."""
-Value = dict[str, Any]
 _BOX = ("x", "y", "width", "height")
 GROUND_TRUTH = "ground truth"
 """The name of the annotator of annotations that are marked as ground truth."""
@@ -65,15 +64,6 @@ def images_of(data: dict[str, Any], said: str = "") -> Images:
 
     Words under keys such as "image" are names of images in a task without addresses. Any text or
     number under the key `said` by the user is the only image.
-
-    Examples
-    --------
-    >>> images_of({"image": "a.jpg", "pages": ["1.png", "2.png"], "text": "a dog"})
-    {'image': ['a.jpg'], 'pages': ['1.png', '2.png']}
-    >>> images_of({"image": "day1_7"}), images_of({"image": "a.jpg", "image_quality": "good"})
-    ({'image': ['day1_7']}, {'image': ['a.jpg']})
-    >>> images_of({"pages": [{"url": "1.png"}, {"url": "2.png"}]})
-    {'pages': ['1.png', '2.png']}
     """
     listed = {key: each if isinstance(each, list) else [each] for key, each in data.items()}
     # The pages of a Repeater are objects, such as {"url": "1.png"}.
@@ -108,15 +98,6 @@ def image_names(addresses: Iterable[str]) -> dict[str, str]:
     """Return the name of each image by its address: the short name where it is unique.
 
     Queries of URLs belong to names where the path names no picture, or is that of several URLs.
-
-    Examples
-    --------
-    >>> [*image_names(["/data/upload/1/0a1b2c3d-a%20b.jpg", "s3://shop/day/1.png"]).values()]
-    ['a b.jpg', 'day/1.png']
-    >>> [*image_names(["/data/upload/1/0a1b2c3d-a.jpg", "/data/upload/2/a.jpg"]).values()]
-    ['data/upload/1/0a1b2c3d-a.jpg', 'data/upload/2/a.jpg']
-    >>> [*image_names(["https://x.org/a.jpg?page=1", "https://x.org/a.jpg?page=2"]).values()]
-    ['a.jpg?page=1', 'a.jpg?page=2']
     """
     names = {address: short_path(address) for address in dict.fromkeys(addresses)}
     known = Counter(names.values())
@@ -156,18 +137,18 @@ class Region(msgspec.Struct):
     """A shape, or another statement of an annotator about an image."""
 
     pointer: str
-    result: Value
+    result: Record
     kind: str
     """The type of the result, such as "rectangle"."""
     id: str
-    value: Value
+    value: Record
     """Its geometry, or what else it says, without labels."""
     labels: list[str]
     attributes: Record = msgspec.field(default_factory=dict)
     points: "list[Region]" = msgspec.field(default_factory=list)
 
 
-def regions_of(results: Iterable[tuple[str, Value]], *, joined: bool = False) -> list[Region]:
+def regions_of(results: Iterable[tuple[str, Record]], *, joined: bool = False) -> list[Region]:
     """Return the regions of an annotation, each with all of its labels.
 
     The results of a region share its id: the shape, often once per labelling control, and its
@@ -255,7 +236,7 @@ def _percent(given: object, name: str) -> float:
     return number
 
 
-def _pixels(value: Value, names: Sequence[str], size: Size) -> list[float]:
+def _pixels(value: Record, names: Sequence[str], size: Size) -> list[float]:
     """Convert values that are alternately percentages of width and of height to pixels."""
     pairs = enumerate(names)
     return [_percent(value.get(name), name) * size[place % 2] / 100 for place, name in pairs]

@@ -14,6 +14,7 @@ LARGEST = 1e9
 """Coordinates have to be smaller."""
 MOST_BEYOND = 0.005
 """How far a relative coordinate may exceed the image due to rounding."""
+GIVE_SIZE = "give --image-size 1920x1080, or --image-size DIR with the images"
 LEAST_PIXELS = 2
 """Coordinates further from 0 are pixels, not relative, as shapes exceed their image by less."""
 _SHOWN = 40

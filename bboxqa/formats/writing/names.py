@@ -36,14 +36,7 @@ def safe_name(name: str) -> str:
 
 
 def safe_paths(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return a unique path inside the output for each name, without suffix.
-
-    Examples
-    --------
-    >>> found = safe_paths(["street/a.jpg", "a.png", "A.jpg", "../../etc/b.jpg", "/c.jpg"])
-    >>> ["/".join(parts) for parts in found.values()]
-    ['street/a', 'a', 'A (2)', '%2E%2E/%2E%2E/etc/b', '%00/c']
-    """
+    """Return a unique path inside the output for each name, without suffix."""
     found: dict[str, tuple[str, ...]] = {}
     taken: dict[str, int] = {}
     for name in names:
