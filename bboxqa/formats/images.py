@@ -112,8 +112,6 @@ class FileImages:
         self.left_out = [*apart, *(each for each, kind in kinds if kind in left_out)]
         self.listed: dict[str, str] = {}
         """Image names in lists of images, by place."""
-        self.lacking = "label file"
-        """What an image without one lacks."""
         self._into = into
         self._choices = into.settings.choices
         self._named: dict[str, tuple[str, Record]] = {}
@@ -265,14 +263,14 @@ class FileImages:
             if asked == "asked":
                 self.add(place, Where(name, 1))
             else:
-                problem = f"{one_line(name or place)}: has no {self.lacking}"
+                problem = f"{one_line(name or place)}: has no label file"
                 self._into.defect("T023", problem, Where("", 1))
         said = "not asked about; if nothing was found there: --missing-txt asked"
         if asked is not None:
             found = "asked about, with nothing found" if asked == "asked" else "not asked about"
             said = f"{found}, as --missing-txt says"
         if places:
-            some = f"{count(len(places), 'image')} without a {self.lacking}"
+            some = f"{count(len(places), 'image')} without a label file"
             self._into.notes.append(f"{some}: taken as {said}")
 
 

@@ -55,10 +55,9 @@ _NOTES = (("nameless", "image", "without a picture: named as the mask, without s
 def values_in(data: bytes, pictures: Allowance, *, in_colours: bool | None = False) -> Values:
     """Return the values of a mask in an image file.
 
-    The size is checked, and counted in `pictures`, before the image is decoded. If `in_colours`,
-    values are colours, ``red << 16 | green << 8 | blue``; else those of a palette are its indices,
-    and a file with colours for each pixel is refused, unless `in_colours` is None.
-    Raises MaskProblemError if the file has no such values.
+    The size is checked before the image is decoded. If `in_colours`, values are colours,
+    ``red << 16 | green << 8 | blue``; else those of a palette are its indices, and a file with
+    colours for each pixel is refused, unless `in_colours` is None.
     """
     read = _of_tiff if RASTERS.get(data[:4]) == "GTiff" else _of_picture
     try:

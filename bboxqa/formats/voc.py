@@ -65,7 +65,6 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
     said, chosen = root.said("first_pixel"), into.settings.choices.voc_base
     found = (1, "as Pascal VOC defines; if they are edges: --voc-base 0")
     if said in ("0", "1"):
-        # As files of bboxqa state it.
         found = (int(said), "as the files state")
     elif _OF_DATUMARO.search(data):
         found = (0, "as CVAT and datumaro write them")
@@ -104,7 +103,6 @@ def _shape_of(found: Element, base: int) -> tuple[Record, bool]:
     """Return the geometry keys of an object, and whether its corners were swapped."""
     rotated, box, outline = map(found.find, ("robndbox", "bndbox", "polygon"))
     if rotated is not None:
-        # As roLabelImg writes it.
         texts = {each.name: each.text.strip() for each in rotated.inside}
         x, y, width, height, angle = shapes.numbers_of(texts, ("cx", "cy", "w", "h", "angle"))
         corner = (x - width / 2 - base, y - height / 2 - base)

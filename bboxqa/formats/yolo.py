@@ -31,7 +31,7 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, ValueProblemError
 from bboxqa.formats.writing.content import Content, Loss, Writer, Written, completed, image_name
-from bboxqa.formats.writing.names import people_paths, safe_paths, without_ending
+from bboxqa.formats.writing.names import from_place, people_paths, safe_paths
 from bboxqa.formats.writing.outlines import bbox_corners, corners_of, rings_of
 
 if TYPE_CHECKING:
@@ -84,9 +84,6 @@ def translate(path: Path, into: Collector) -> None:
     known_texts = {each.name for each in texts}
     others = [each for each in members if each.name not in known_texts]
     images = FileImages(path, into, labels, others)
-    unread = {label_folders.without_suffix(name) for name in known_texts - {e.name for e in labels}}
-    if any(label_folders.without_suffix(e.name) in unread for e in images.pictures.values()):
-        images.lacking = "label file in a folder labels, where others are"
     if not images.files and not images.pictures:
         raise DatasetError([f"{path}: has no label files of YOLO"])
     described = _described(path, others, labels)
@@ -429,8 +426,8 @@ def _files(
             lines.append(f"{classes[each['category_id']]} {values}\n")
         yield Written(path, "".join(lines).encode())
         inner = "/".join(path[len(people[name]) + 1 :]).removesuffix(".txt")
-        ending = image_name(image)[len(without_ending(image_name(image))) :]
-        listed[name, content.parts.get(image["id"], _TRAIN)].append(f"./images/{inner}{ending}\n")
+        picture = f"./images/{from_place(image_name(image), inner)}\n"
+        listed[name, content.parts.get(image["id"], _TRAIN)].append(picture)
     for (name, part), own in listed.items():
         yield Written((*people[name], f"{part}.txt"), "".join(own).encode())
     for name in names:

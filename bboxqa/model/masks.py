@@ -67,8 +67,8 @@ class Segmentations(RowArrays, frozen=True, eq=False):
         rings, parts = rows(self.part_start, self.part_stop)
         vertices, ring_offsets = rows(self.ring_offsets[:-1][rings], self.ring_offsets[1:][rings])
         places, texts = rows(self.counts_start, self.counts_stop)
-        return Segmentations(
-            kind=self.kind,
+        return replace(
+            self,
             xy=self.xy.take(vertices, axis=0),
             ring_offsets=ring_offsets,
             part_start=parts[:-1],
@@ -76,7 +76,6 @@ class Segmentations(RowArrays, frozen=True, eq=False):
             counts=self.counts[places],
             counts_start=texts[:-1],
             counts_stop=texts[1:],
-            size=self.size,
         )
 
     def scaled(self, factors: FloatArray) -> "Segmentations":

@@ -12,8 +12,7 @@ FiveNumbers = Literal[
 ]  # fmt: skip
 """Layouts of five numbers, the preferred first; all boxes are rotated about their centre."""
 
-# If corners are further from a rectangle than this, in pixels and as a share of its longer side,
-# the shape is not a rectangle. Files round corners to whole pixels.
+# How far the corners of a rectangle may be off, in pixels and as a share of its longer side.
 _ROUNDED, _SHARE = 1.0, 0.01
 # In degrees. The angle of an upright box computed from its corners may not be exactly 0.
 _UPRIGHT = 1e-9
@@ -196,8 +195,7 @@ def scaled(boxes: FloatArray, factors: FloatArray) -> FloatArray:
 
 
 ROUNDED_PX = 0.01 + 1e-9
-"""Coordinates that differ by no more are the same, in pixels: formats round them to two decimals,
-or to six decimals of the size of the image."""
+"""Coordinates that differ by no more pixels are the same: formats round to two decimals."""
 
 # Boxes in other units than pixels may be small: the tolerance is no more of their shorter side.
 _OF_SIDE = 1e-3

@@ -41,10 +41,7 @@ from bboxqa.model.settings import AgreeSettings, Asked, Attribution, JoinBy
 from bboxqa.pipelines.read import AS_COMPARED, Data, check_files, paths_of, read_for
 
 _UNFINISHED = ".unfinished"
-_SAME_PARTS = (
-    "data.yaml names the same images for training and for validation; to divide them: "
-    "--parts train=0.8,val=0.2 (--group-by KEY keeps groups together)"
-)
+_SAME_PARTS = "data.yaml trains and validates on the same images: --parts train=0.8,val=0.2"
 
 
 class Conversion(msgspec.Struct, frozen=True):
@@ -258,19 +255,10 @@ def gather(
 
     reading = replace(
         AS_COMPARED,
-        digest=False,
-        min_annotators=1,
-        refuse_equal=True,
-        outlines=True,
-        keypoints=True,
-        records=True,
-        score=0,
-        progress=progress,
-        choices=choices,
-        check=check,
+        digest=False, min_annotators=1, refuse_equal=True, score=0, outlines=True, keypoints=True,
+        records=True, progress=progress, choices=choices, check=check, pseudonyms=pseudonyms,
         on_joined=lambda *found: joined.extend(found),
-        pseudonyms=pseudonyms,
-    )
+    )  # fmt: skip
     data = read_for(source, settings, reading)
     given = {} if pseudonyms is None else pseudonyms_of(pseudonyms, ())
     content, more = content_of(data, given, *joined)

@@ -154,7 +154,9 @@ def test_tracks_are_boxes_in_frames_and_all_frames_were_asked_about(tmp_path):
     assert data.annotations.shown_ids([0, 1]) == ["track 5, frame 0", "track 5, frame 1"]
     assert data.assigned.all()
     assert data.image_size.tolist() == [[100, 80]] * 4
-    assert data.notes[0].startswith("the file does not name its video: frames are joined by number")
+    assert data.notes[0].startswith(
+        "the file does not name its video: frames of all files are joined by number"
+    )
 
 
 def test_frames_begin_and_step_as_the_job_says(tmp_path):

@@ -192,7 +192,7 @@ def test_images_that_nobody_drew_on_are_empty(tmp_path):
     data = of_tasks(tmp_path, *tasks, last)
     names = ["1.jpg", "2.jpg", "3.jpg", "4.jpg", "logo.png"]
     assert asked(data) == {name: ["1", "2"] for name in names}
-    assert data.notes[0].startswith("nobody drew on the images under 'next', 'logo' in the data")
+    assert data.notes[0].startswith("nobody drew on the images under 'next', 'logo'")
     with reading(columns={"image": "image"}):
         assert [*asked(read_coco(tmp_path / "a.json"))] == ["1.jpg", "2.jpg", "4.jpg"]
 

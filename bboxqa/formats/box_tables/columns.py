@@ -20,8 +20,7 @@ from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import LARGEST, LEAST_PIXELS, ValueProblemError, items
 from bboxqa.model.annotations import Choices
 
-# The possible contents of columns, and their usual names in lower case without punctuation, the
-# best first.
+# The contents of columns, and their usual names as `plain_name` has them, the best first.
 NAMES: dict[str, tuple[str, ...]] = {
     "image": (
         "image", "filename", "imagename", "imagefilename", "imagepath", "filepath", "file", "path",

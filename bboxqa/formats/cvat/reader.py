@@ -165,7 +165,6 @@ def _mask(values: Mapping[str, str], size: Size | None, masks: Masks) -> Record:
         counts = np.array(text.split(","), np.int64)
     except (ValueError, OverflowError):
         raise MaskProblemError(f"has run lengths {text[:40]!r}; expected whole numbers") from None
-    # A mask is not larger than an image.
     if counts.min() < 0 or counts.max() >= 1 << 31 or counts.sum() >= 1 << 31:
         raise MaskProblemError("has run lengths below zero, or of more pixels than an image has")
     if min(width, height) < 1 or counts.sum() != width * height:
@@ -183,8 +182,7 @@ _NOTES = (
     ("joints", "track", "of skeletons without their joints: 'CVAT for images 1.1' has them"),
 )
 _MOST_FRAMES, _FRAMES_BY_SHAPE, _FEW_FRAMES = 250_000, 50, 1000
-"""Frames without shapes that the videos of a source may have, as a few words can name very many:
-in all, more by shape, and any few."""
+"""Frames without shapes that videos may have: in all, more by shape, and any few."""
 
 
 def translate(path: Path, into: Collector) -> None:
@@ -204,8 +202,7 @@ def translate(path: Path, into: Collector) -> None:
         column = f":{error.column}" if error.column else ""
         problem = f"{member.shown}:{error.line}{column}: {error}"
         raise DatasetError([problem], _ADVICE) from None
-    records.check_frames(path, member.shown)
-    records.finish()
+    records.finish(path, member.shown)
 
 
 class _Records:
@@ -214,11 +211,9 @@ class _Records:
         self._into, self._tally = into, into.tally
         self._jobs: list[Job] = []
         self._is_anybody_named = False
-        # The lines of labels.
         self._labels: dict[str, int] = {}
         # Labels of points and lines have no boxes, which is not a defect.
         self._apart: set[str] = set()
-        # Image records by subset and name.
         self._images: dict[tuple[str, str], Record] = {}
 
     def add(self, element: Element) -> None:
@@ -233,7 +228,6 @@ class _Records:
             self._into.size(image, name, [values.get(side) for side in SIDES], where)
             annotator = self._annotator(self._job_of(values))
             shared = self._into.begin_work(image["id"], [image], annotator, shown, where)
-            # Repeated work is left out.
             for shape in element.inside if shared is not None else ():
                 self._add_shape(shape, shape.values.get("label"), image, shared or {})
         elif element.name == "track":
@@ -344,16 +338,11 @@ class _Records:
             elif "joints" in shape:
                 into.check_joints(what, len(shape["joints"]), name, where, row)
 
-    def _has_frames(self) -> bool:
-        """Return whether images are the frames of videos, which are not listed."""
-        videos = [job for job in self._jobs if job.is_video and job.frames is not None]
-        return not self._tally["images"] and bool(self._tally["tracks"] or videos)
-
-    def check_frames(self, path: Path, shown: str) -> None:
+    def _check_frames(self, path: Path, shown: str) -> None:
         """Refuse videos with far more frames than shapes, as each frame takes memory."""
         n_frames = sum(len(job.frames or ()) for job in self._jobs)
         by_shape = _FRAMES_BY_SHAPE * self._tally["shapes"]
-        if not self._has_frames() or n_frames <= max(by_shape, _FEW_FRAMES):
+        if n_frames <= max(by_shape, _FEW_FRAMES):
             return
         archive = SourcePath.at(path).archive
         n_files = len([*members_with(archive.members, ".xml")]) if archive else 1
@@ -364,20 +353,22 @@ class _Records:
             todo = "Correct <size> in <meta>, or unpack an archive and export jobs one by one."
             raise DatasetError([f"{problem}; expected at most {most:,} frames"], todo)
 
-    def finish(self) -> None:
+    def finish(self, path: Path, shown: str) -> None:
         for name, line in self._labels.items():
             if name not in self._apart:
                 self._into.category(name, Where(self._member, line))
-        if has_frames := self._has_frames():
-            # In frames without shapes nobody drew anything.
-            for job in self._jobs:
+        jobs = self._jobs
+        is_video = self._tally["tracks"] > 0 or any(e.is_video and e.frames for e in jobs)
+        # The frames of videos are not listed.
+        if has_frames := is_video and not self._tally["images"]:
+            self._check_frames(path, shown)
+            for job in jobs:
                 for frame in job.frames or ():
                     self._frame(job, frame, job.where)
         times = Counter(name for _, name in self._images)
         for (subset, name), record in self._images.items():
             # The subset belongs to the name if several subsets have an image of that name.
             record["file_name"] = f"{subset}/{name}" if times[name] > 1 and subset else name
-        jobs = self._jobs
         if has_frames:
             self._tally["unknown"] += sum(job.frames is None for job in jobs) if jobs else 1
         self._into.count(_NOTES)
@@ -385,7 +376,5 @@ class _Records:
             note = "images are named by their frame; 'CVAT for images 1.1' has their names"
             self._into.notes.append(note)
         elif has_frames and any(not job.source and job.frames for job in jobs):
-            self._into.notes.append(
-                "the file does not name its video: frames are joined by number with those of "
-                "other files, which must be of the same video"
-            )
+            note = "the file does not name its video: frames of all files are joined by number"
+            self._into.notes.append(note)

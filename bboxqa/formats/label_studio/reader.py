@@ -15,6 +15,7 @@ from bboxqa.formats.label_studio.tasks import (
     GROUND_TRUTH,
     REVIEW,
     SHAPES,
+    TIMES,
     Region,
     image_names,
     images_of,
@@ -40,11 +41,10 @@ from bboxqa.formats.translation.shapes import (
 )
 
 _LISTS = ("annotations", "completions", "predictions")
-_TIMES = ("created_at", "updated_at", "lead_time")
 _SIDES = ("original_width", "original_height")
 # The keys of annotations in JSON-MIN, among those of the data of their task.
 _OF_MINIMAL = ("annotator", "annotation_id", "lead_time")
-_OF_WORK = ("id", "annotator", "annotation_id", "agreement", *_TIMES)
+_OF_WORK = ("id", "annotator", "annotation_id", "agreement", *TIMES)
 # The keys of a region in JSON-MIN, by the type of its result.
 _TYPES = (
     ("points", "polygon"), ("radiusX", "ellipse"), ("rle", "brush"), ("height", "rectangle"),
@@ -136,7 +136,6 @@ class _Records:
         self._images: list[tuple[Record, str, _Task]] = []
         # What the tasks of each id show, by which they are told apart.
         self._told: dict[str, dict[str, int]] = defaultdict(dict)
-        # The ids of annotations and predictions by task.
         self._ids: set[tuple[str, bool, str, str]] = set()
         # Data keys of tasks with several images, and of those that somebody drew on.
         self._several: dict[str, None] = {}
@@ -290,7 +289,7 @@ class _Records:
         shared = self._into.begin_work(key, images, annotator, task.label, where)
         if shared is None:
             return
-        shared |= {key: content[key] for key in _TIMES if content.get(key)}
+        shared |= {key: content[key] for key in TIMES if content.get(key)}
         for region in regions_of(work.results, joined=self._into.settings.keypoints):
             where = Where(self._member, region.pointer)
             if region.kind not in SHAPES or not task.records:
@@ -354,22 +353,20 @@ class _Records:
             counts = f"counts as an annotator: {count(n, 'prediction')} in the file"
             into.notes.append(f"{one_line(model)} is a model and {counts}")
         if n := self._tally["truth"]:
-            by = f"here by an annotator {GROUND_TRUTH!r}; to measure the others against it"
             marked = f"{count(n, 'annotation')} marked as ground truth"
-            into.notes.append(f"{marked}, {by}: --reference {GROUND_TRUTH!r}")
+            into.notes.append(f"{marked}; as the truth of the others: --reference {GROUND_TRUTH!r}")
         if n := self._tally["given"]:
-            given = given_words(into.settings.choices)
-            into.notes.append(f"{count(n, 'image')} without original_width: {given}")
+            some = f"{count(n, 'image')} without original_width"
+            into.notes.append(f"{some}: {given_words(into.settings.choices)}")
         if undrawn := [each for each in self._several if each not in self._drawn]:
             keys = first_few(undrawn, 5, lambda each: repr(one_line(each)))
-            some = f"nobody drew on the images under {keys} in the data of tasks, which count as"
-            todo = "if these are no images to annotate: --columns image=KEY"
-            into.notes.append(f"{some} empty; {todo}")
+            some = f"nobody drew on the images under {keys}, which count as empty"
+            into.notes.append(f"{some}; if these are not to annotate: --columns image=KEY")
         into.count(_NOTES)
         if into.numbered_images:
-            numbered = "named by the number of its task: no value of data names an image"
-            todo = "--columns image=KEY says which key of the data does"
-            into.notes.append(f"{count(len(into.numbered_images), 'image')} {numbered}; {todo}")
+            some = count(len(into.numbered_images), "image")
+            todo = "--columns image=KEY says which key of the data names it"
+            into.notes.append(f"{some} named by the number of its task; {todo}")
 
 
 def _fill_minimal(task: _Task, item: Record) -> None:

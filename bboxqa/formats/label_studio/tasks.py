@@ -62,8 +62,7 @@ def person(value: object) -> str:
 def images_of(data: dict[str, Any], said: str = "") -> Images:
     """Return the addresses of the images of a task by data key; several of a key are pages.
 
-    Words under keys such as "image" are names of images in a task without addresses. Any text or
-    number under the key `said` by the user is the only image.
+    In a task without addresses, words under keys such as "image" are names of images.
     """
     listed = {key: each if isinstance(each, list) else [each] for key, each in data.items()}
     # The pages of a Repeater are objects, such as {"url": "1.png"}.
@@ -262,10 +261,8 @@ def brush_mask(numbers: object, width: int, height: int) -> RowMask:
     The bits are: 32 for the number of bytes of the image, 4 per pixel; 5 for the bit width of a
     value minus 1; 4 times 4 for the bit widths of run lengths minus 1; then the runs. A run
     consists of 1 bit that is set if one value is repeated, 2 bits that select the width of its
-    length, the length minus 1, and the value or values. Pixels go row by row.
-
-    Raises MaskProblemError if the numbers are not such bits, or have another size than the image.
-    Memory is taken for the bits only, as a run of one value may be long.
+    length, the length minus 1, and the value or values. Pixels go row by row. Memory is taken for
+    the bits only, as a run of one value may be long.
     """
     try:
         data = bytes(numbers)  # type: ignore[call-overload]
@@ -331,9 +328,8 @@ def _run_bits(n: int, value: int) -> str:
 
 
 _TITLE = "Label Studio"
-# Keys of the work of an annotator on a task.
-_TIMES = ("created_at", "updated_at", "lead_time")
-# The source of annotations that a machine began.
+TIMES = ("created_at", "updated_at", "lead_time")
+"""Keys of the work of an annotator on a task."""
 _BEGUN = "prediction"
 _LINES = ("polyline", "line")
 # Characters of a URL that need an escape.
@@ -364,7 +360,7 @@ def _files(content: Content) -> Iterator[Written]:
             else:
                 if name and name != GROUND_TRUTH:
                     work["completed_by"] = _written_person(name)
-                work |= {key: drawn[0][key] for key in _TIMES if drawn and key in drawn[0]}
+                work |= {key: drawn[0][key] for key in TIMES if drawn and key in drawn[0]}
             lines = [_vector(image, line) for line in content.lines(place, name, _LINES)]
             regions = (region for each in drawn for region in _regions(content, image, each))
             listed.append(work | {"result": [*lines, *regions]})
@@ -440,7 +436,7 @@ def _losses(content: Content) -> Iterator[Loss]:
     lost = []
     for drawn in (drawn for of in content.by_image.values() for drawn in of.values()):
         kept = {} if content.as_predictions else drawn[0]
-        lost += [e for e in drawn if any(e.get(key) != kept.get(key) for key in _TIMES)]
+        lost += [e for e in drawn if any(e.get(key) != kept.get(key) for key in TIMES)]
     why = f"{_TITLE} holds one time for all annotations of an annotator in an image"
     why = f"{_TITLE} has no times of predictions" if content.as_predictions else why
     yield from losses_of(lost, "differing time", why)
@@ -477,7 +473,7 @@ STUDIO_JSON = Writer(
     _files,
     frozenset({
         "polygon", "mask", "rotation", "keypoints", "keypoint box", "score", "source", "reason",
-        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *_LINES, *_TIMES,
+        "gain", "unasked images", "image ids", "annotation ids", "image sizes", *_LINES, *TIMES,
     }),
     keeps=lambda key, value: key != "source" or value == _BEGUN,
     reads={"category": str.strip},

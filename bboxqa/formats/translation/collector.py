@@ -119,8 +119,7 @@ class Collector:
         self._last = 0
         self._categories: dict[str, int] = {}
         self._names: list[str] = []
-        # By category, the places of joints in the order in which annotations name them, and what
-        # its skeleton says.
+        # By category, the places of joints as annotations name them, and what its skeleton says.
         self._joints: dict[str, dict[str, int]] = {}
         self._skeletons: dict[str, tuple[Sequence[str], Sequence[tuple[str, str]]]] = {}
         self._n_given = self._n_joints = 0

@@ -72,9 +72,8 @@ def _moved(spans: IndexArray, length: int, to: int, line: int, place: int) -> In
 class Allowance:
     """Bounds the sum of what the masks of a source have, by the length of their texts.
 
-    `what` is counted. Masks may have `least`, however short their texts are; `rates` is what each
-    character adds, of the first million, so that a small file is read in a few seconds, and of the
-    others.
+    It is `least`, however short these are; each character adds one of `rates`: the first million
+    less, so that a small file is read in a few seconds.
     """
 
     def __init__(self, what: str, least: int, rates: tuple[int, int]) -> None:
@@ -140,11 +139,10 @@ def checked_size(size: Size) -> Size:
 def picture_mask(
     text: object, masks: Masks, *, within: Size | None = None, packed: bool = False
 ) -> RowMask:
-    """Return the mask in a base64 image: the pixels that are not transparent, or not black.
+    """Return the mask in a base64 PNG: the pixels that are not transparent, or not black.
 
-    The size of the picture is checked before it is decoded; it may not be larger than the image,
-    if that size is given as `within`. If `packed`, the PNG is compressed with zlib. Raises
-    MaskProblemError for anything else than base64 of a PNG.
+    The size is checked before decoding, also against that of the image if it is given as `within`.
+    If `packed`, the PNG is compressed with zlib.
     """
     if not isinstance(text, str):
         raise MaskProblemError("is missing")

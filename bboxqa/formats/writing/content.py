@@ -247,8 +247,7 @@ class Loss(msgspec.Struct, frozen=True):
     why: str
     example: str = ""
     how: Literal["left out", "changed", "ambiguous"] = "left out"
-    """What happens to the data: they are not written, or are read back differently, for sure or
-    perhaps."""
+    """Whether it is not written, or read back differently, for sure or perhaps."""
 
     @property
     def what(self) -> str:
@@ -273,8 +272,7 @@ class Writer(msgspec.Struct, frozen=True):
 
     title: str
     layout: Literal["file", "folder", "folder or file"]
-    """The kind of output. "folder or file" is a single file, for one annotator, if the output name
-    ends in the first of `suffixes`."""
+    """The kind of output; "folder or file" is a file where its name ends in a suffix."""
     suffixes: tuple[str, ...]
     files: Callable[[Content], Iterator[Written]]
     """Yields the files of a content, without the losses, if the sizes that are needed are known."""
@@ -368,7 +366,6 @@ def _ring(content: Content, annotation: Record) -> Record | None:
         from rasterio import Affine
         from rasterio.features import shapes
 
-        # Along the edges of the pixels.
         pixels, left, top = content.masks.picture(annotation)
         moved = {"connectivity": 4, "transform": Affine.translation(left, top)}
         found = shapes(pixels.astype(np.uint8), mask=pixels, **moved)
@@ -407,10 +404,10 @@ class Parts(msgspec.Struct, frozen=True):
     """The key of image records whose values stay together, or "folder"."""
 
     def __post_init__(self) -> None:
-        parts = [name.replace("-", "").replace("_", "").isalnum() for name, _ in self.shares]
-        is_whole = abs(sum(share for _, share in self.shares) - 1) <= _NEAR
-        are_shares = all(share > 0 for _, share in self.shares) and is_whole
-        if len(dict(self.shares)) < max(len(parts), 2) or not (are_shares and all(parts)):
+        shares = [share for _, share in self.shares]
+        is_whole = min(shares, default=0) > 0 and abs(sum(shares) - 1) <= _NEAR
+        are_plain = all(re.fullmatch(r"\w[\w-]*", name) for name, _ in self.shares)
+        if len(dict(self.shares)) < max(len(shares), 2) or not (is_whole and are_plain):
             shown = ",".join(f"{name}={share:g}" for name, share in self.shares)
             expected = "shares that sum up to 1, such as train=0.8,val=0.2"
             raise ConfigError(f"parts are {shown}; expected {expected}")

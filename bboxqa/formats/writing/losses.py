@@ -1,7 +1,6 @@
 """What a format cannot hold of a content, computed from what it holds."""
 
 import math
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -25,11 +24,6 @@ from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import ROUNDED, Record, corners_of, has_other_bounds
 
 ATTRIBUTES = "attributes"
-_NAMES: dict[NameKind, str] = {
-    "category": "name of a category",
-    "image": "name of an image",
-    "annotator": "name of an annotator",
-}
 _OUTLINES = {
     "rotation": "rotated box",
     "polygon": "polygon",
@@ -47,7 +41,6 @@ _OF_CATEGORIES = {"id", "own_id", "name"}
 _NO_KEYS = {*_OUTLINES, "corners", "visibility", "crowd", "skeleton", "keys", "line", "polyline"}
 # Marks of objects, which say nothing if they are not set, as in all exports of CVAT.
 _MARKS = ("occluded", "truncated", "difficult")
-# Tolerance as a share of areas.
 _ROUNDED_AREA = 1e-3
 _LISTED = 5
 _EMPTY: tuple[object, ...] = (None, "", [], {}, 0)
@@ -101,7 +94,8 @@ def name_losses(kind: NameKind, names: Iterable[str], read: Callable[[str], str]
     """Yield the loss of names that are read back differently, as `read` returns them."""
     if lost := [name for name in names if not name or read(name) != name]:
         first, other = (repr(one_line(each)) for each in (lost[0], read(lost[0])))
-        yield Loss(len(lost), _NAMES[kind], f"read as {other}", first, "changed")
+        noun = f"name of {'a' if kind == 'category' else 'an'} {kind}"
+        yield Loss(len(lost), noun, f"read as {other}", first, "changed")
 
 
 def said(record: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -251,18 +245,12 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         if unused := [name for name in content.category_names.values() if name not in used]:
             some = count(len(unused), "category", "categories")
             lost.append(f"{some} that no annotation has ({_quoted(unused)})")
-    elif (root := next((e for e in content.categories if e["id"] == 0), None)) is not None:
-        above = {e.get("supercategory") for e in content.categories if e is not root}
-        if above == {root["name"]} and all(e["category_id"] for e in content.annotations):
-            option = f"--map {shlex.quote(root['name'] + '=')}"
-            yield f"kept: the root category {root['name']!r}; to leave it out: {option}"
     lost += _lost_ids(content, holds)
     if lost:
         yield f"left out, as {title} cannot hold it: {', '.join(lost)}"
     if "image sizes" not in holds and any(each.get("width") for each in content.images):
-        beside = "put the pictures beside it in the folder images"
-        by_file = "read it with --image-size FILE, such as the input"
-        yield f"{title} holds no sizes of images: {beside}, or {by_file}"
+        todo = "put the pictures into images beside it, or read it with --image-size FILE"
+        yield f"{title} holds no sizes of images: {todo}"
     boxed = [each for each in content.annotations if each.get("shape") not in (None, KEY_POINT)]
     number = sum(each["bbox"][2] * each["bbox"][3] > 0 for each in boxed)
     if number and "keypoint box" in holds:

@@ -7,8 +7,7 @@ from hashlib import blake2b
 from bboxqa.core.file_names import normalised_name
 from bboxqa.formats.label_folders import INSIDE
 
-# Characters that some systems refuse in file names, or drop at the end; and the first one of hidden
-# files, which are not read back.
+# What some systems refuse in file names, or drop at the end; and the dot of hidden files.
 _REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*/\\\ud800-\udfff]|^\.|[. ]\Z')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 # File names have at most 255 bytes, and a suffix is added.

@@ -8,8 +8,8 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.formats.columns import degrees
+from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.masks import runs_of
-from bboxqa.formats.translation.shapes import mapping
 from bboxqa.model.masks import span_bounds, spans_of_runs
 from bboxqa.model.rotated_boxes import corners, from_corners, turned_to, upright
 
@@ -29,8 +29,7 @@ class Outline(msgspec.Struct, frozen=True, eq=False):
     """The outline of an annotation."""
 
     kind: Kind
-    """An upright "box", "rotation" for another rectangle, with or without a given angle, "polygon",
-    "holes" for several rings, or "mask"."""
+    """An upright "box", another rectangle ("rotation"), one ring, several ("holes"), or pixels."""
     box: FloatArray | None = None
     moved: float = 0.0
     """The largest distance of its corners from those in the file, in x or y, in pixels."""
@@ -68,10 +67,7 @@ def corners_of(annotation: Record) -> FloatArray | None:
 
 def bbox_corners(annotation: Record) -> FloatArray:
     """Return the corners of the box of an annotation, (4, 2)."""
-    x, y, width, height = annotation["bbox"]
-    middle, centre, across, down = x + width / 2, y + height / 2, width / 2, height / 2
-    left, right, top, bottom = middle - across, middle + across, centre - down, centre + down
-    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float64)
+    return shapes.corners(*annotation["bbox"])
 
 
 def bounds_of(annotation: Record) -> tuple[float, float, float, float] | None:
@@ -108,7 +104,7 @@ def area_of(annotation: Record) -> float:
 
 def said_angle(annotation: Record) -> float:
     """Return the rotation attribute of an annotation in degrees; NaN if it has none."""
-    found = degrees(mapping(annotation.get("attributes")).get("rotation"))
+    found = degrees(shapes.mapping(annotation.get("attributes")).get("rotation"))
     return found if np.isfinite(found) else np.nan
 
 

@@ -107,7 +107,7 @@ def test_data_yaml_names_the_lists_of_parts_or_says_that_they_are_one(tmp_path):
     assert (tmp_path / "y/bob/val.txt").read_text().split() == listed[1]
     assert not [e for e in bboxqa.validate(tmp_path / "y/ann").findings if e.code == "T025"]
     done = run("convert", path, tmp_path / "same", "--to", "yolo", "--lossy")
-    assert "Note: data.yaml names the same images for training and for validation" in done.stderr
+    assert "Note: data.yaml trains and validates on the same images" in done.stderr
 
 
 @pytest.mark.parametrize(
