@@ -31,7 +31,6 @@ class Version(msgspec.Struct, frozen=True, eq=False):
     attribution: str
     """How the annotators were identified."""
     sources: tuple[Source, ...]
-    """The files that were read."""
     reading: Choices
     """What the user said about the files, by option, such as ``{"voc_base": "0"}``."""
     agreement: MeasuredAgreement | None
@@ -58,7 +57,6 @@ class AgreementChange(msgspec.Struct, frozen=True, eq=False):
     """Agreement before and after at one threshold."""
 
     measure: str
-    """The quantity of the threshold, such as "IoU"."""
     iou_threshold: float
     pooled: Change
     mean: Change

@@ -33,6 +33,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.threshold_results import id_column
+from bboxqa.rules.layout import first_equal
 
 STATUS = ("both", "renamed", "removed", "added")
 """The possible changes of a name."""
@@ -152,7 +153,7 @@ def match_versions(
     both, order = _side_by_side(before, after, names)
     both = with_sigmas(both, settings)
     of, edges = both.annotations, corners(both.annotations.bbox)
-    content = _content_codes(of)
+    content = first_equal((of.image, of.category, *of.bbox.T))
     codes, unused = _id_codes(before, after)
     by_id: Pairs = (np.zeros(0, np.int64),) * 2
     if codes is not None:
@@ -241,16 +242,6 @@ def _id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
     if {each.dtype.kind for each in found} != {"i"}:
         found = [each.astype(np.str_) for each in found]
     return np.unique(np.concatenate(found), return_inverse=True)[1], ""
-
-
-def _content_codes(of: Annotations) -> IndexArray:
-    """Return (N,) int64: equal codes for annotations with one image, category and box."""
-    columns = [*of.bbox.T, of.category, of.image]
-    order = np.lexsort(columns)
-    is_new = np.any([np.diff(column[order], prepend=np.nan) != 0 for column in columns], axis=0)
-    codes = np.empty(len(of), np.int64)
-    codes[order] = np.cumsum(is_new)
-    return codes
 
 
 def _pairs_of_equal(codes: IndexArray, side: IntArray, kept: BoolArray | None = None) -> Pairs:

@@ -11,7 +11,7 @@ from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.annotations import completed
 from bboxqa.model.comparison import PLURALS, ComparisonResult, Version
 from bboxqa.model.table import Table, stacked_tables
-from bboxqa.report.agreement_summary import OF_SETTINGS, schema
+from bboxqa.report.agreement_summary import OF_SETTINGS
 from bboxqa.report.numbers import (
     decimal,
     difference_text,
@@ -116,7 +116,7 @@ def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
 
 
 def summary(result: ComparisonResult) -> dict[str, Any]:
-    """Return a result as `comparison_schema` describes it; None where a number is undefined."""
+    """Return a result as comparison.schema.json says; None where a number is undefined."""
     settings = msgspec.to_builtins(result.settings)
     (median, most), (typical, least) = result.moved_px, result.moved_similarity
     return {
@@ -174,11 +174,6 @@ def _things(table: Table, noun: str) -> dict[str, Any]:
 def json_lines(result: ComparisonResult) -> Iterator[str]:
     """Yield a result as indented JSON, the form of `summary.json`."""
     yield from json_text(summary(result)).rstrip("\n").split("\n")
-
-
-def comparison_schema() -> dict[str, Any]:
-    """Return the JSON schema (2020-12) of `summary`."""
-    return schema("comparison")
 
 
 def write_comparison(

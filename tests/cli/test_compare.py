@@ -10,7 +10,7 @@ from support.cli import run
 from support.datasets import annotation, csv_rows, document, document_of, write
 from support.reference import data_file
 
-from bboxqa.report.comparison import comparison_schema
+from bboxqa.report.agreement_summary import schema
 
 TABLES = {
     "alpha_categories.csv", "alpha_images.csv", "annotators.csv", "categories.csv", "changes.csv",
@@ -63,7 +63,7 @@ def test_json_and_files_say_the_same(folder):
 
 
 def test_json_is_what_the_schema_says(folder):
-    jsonschema.Draft202012Validator.check_schema(comparison_schema())
+    jsonschema.Draft202012Validator.check_schema(schema("comparison"))
     text = (folder / "after.json").read_text("utf-8")
     write(folder / "renamed.json", json.loads(text.replace("street_", "road_")))
     alone = document([annotation(1, iscrowd=1)], json.loads(text)["images"][:1])
@@ -72,7 +72,7 @@ def test_json_is_what_the_schema_says(folder):
         done = run(
             "compare", "before.json", second, "--bootstrap", 40, "--format", "json", cwd=folder
         )
-        jsonschema.validate(json.loads(done.stdout), comparison_schema())
+        jsonschema.validate(json.loads(done.stdout), schema("comparison"))
 
 
 @pytest.mark.parametrize(("lowest", "code"), [(0.65, 0), (0.72, 1)])
