@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from math import isnan
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -187,21 +187,21 @@ def sensitivity(rows: Rows, chosen: float | None = None) -> Chart:
     )  # fmt: skip
 
 
-def pair_matrix(order: Sequence[str], pairs: Rows, figure: Literal["f1", "alpha"] = "f1") -> Chart:
-    """Draw the agreement of each pair of annotators, with the number of their units."""
+def pair_matrix(order: Sequence[str], pairs: Rows) -> Chart:
+    """Draw F1 of each pair of annotators, with the number of their units."""
     shared: Counter[str] = Counter()
     for pair in pairs:
         shared.update({pair["annotator_1"]: pair["n_units"], pair["annotator_2"]: pair["n_units"]})
     kept = {*sorted(order, key=lambda name: -shared[name])[:_MOST_ANNOTATORS]}
     names = [name for name in order if name in kept]
-    title = f"{'Alpha' if figure == 'alpha' else 'F1'} of pairs of annotators"
+    title = "F1 of pairs of annotators"
     if len(names) < 2:
         return nothing(title)
     cells: _Cells = {}
     for pair in pairs:
         first, second = pair["annotator_1"], pair["annotator_2"]
         if first in kept and second in kept and pair["n_units"]:
-            found = (pair[figure], f"{number(pair[figure])}\n{pair['n_units']:,}")
+            found = (pair["f1"], f"{number(pair['f1'])}\n{pair['n_units']:,}")
             cells |= {(first, second): found, (second, first): found}
     is_written = len(names) <= _MOST_WRITTEN
     shown = part_of(len(names), len(order), "annotators")
@@ -401,7 +401,7 @@ class Plots:
     notebooks show automatically, and returns the axes.
 
     All but `intervals` and `category_intervals` need the diagnosis of the result, which is computed
-    by the first of them. An annotator who is not there, and an unknown figure, raise ConfigError.
+    by the first of them. An annotator who is not there raises ConfigError.
 
     Examples
     --------
@@ -432,18 +432,14 @@ class Plots:
         chosen = self._threshold["iou_threshold"]
         return draw_chart(sensitivity(self._rows("sensitivity"), chosen), ax)
 
-    def pair_matrix(
-        self, ax: "Axes | None" = None, *, figure: Literal["f1", "alpha"] = "f1"
-    ) -> "Axes":
-        """Draw the agreement of each pair of annotators.
+    def pair_matrix(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw F1 of each pair of annotators.
 
         The number below it counts the units of the pair. With more than 40 annotators, those with
         most units are drawn.
         """
-        if figure not in ("f1", "alpha"):
-            raise ConfigError(f"figure {unknown_name(figure, ('f1', 'alpha'))}")
         order = [row["annotator"] for row in self._rows("annotators")]
-        return draw_chart(pair_matrix(order, self._threshold["pairs"], figure), ax)
+        return draw_chart(pair_matrix(order, self._threshold["pairs"]), ax)
 
     def confusion_matrix(self, annotator: str | None = None, ax: "Axes | None" = None) -> "Axes":
         """Draw the confusion matrix of one annotator, or of all, with the others.
