@@ -85,11 +85,7 @@ def pooled_alpha(data: Coincidences, *, one_group: bool | None = None) -> Alpha:
 
 
 def alpha_per_group(data: Coincidences) -> FloatArray:
-    """Return alpha of each group alone, (G,) float64.
-
-    It is 1 if all values of a group agree, even if only one value occurs, and NaN if the group has
-    no pairable values.
-    """
+    """Return alpha of each group alone, (G,) float64."""
     marginal = sum_by(data.group, data.marginal, data.n_groups)
     diagonal = sum_by(data.group, data.diagonal, data.n_groups)
     squares = sum_by(data.group, data.marginal**2, data.n_groups)

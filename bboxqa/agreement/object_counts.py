@@ -229,10 +229,7 @@ class PairCounts(FrozenArrays, frozen=True, eq=False):
 
 
 def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:
-    """Count the values of each pair of annotators in units that at least one of them drew.
-
-    A missing annotation counts as one more value if `missing` is "category", else not at all.
-    """
+    """Count the values of each pair in units that somebody drew; "missing" may be one more."""
     n_values = data.n_values + 1
     drawn = data.state == Cell.CATEGORY
     code = np.where(drawn, data.value, data.n_values).astype(np.int64)

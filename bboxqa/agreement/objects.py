@@ -51,10 +51,7 @@ _FIGURES = ("f1", "chance", "above chance", "class share", "place", "below")
 
 
 def _object_figures(first: int, sums: FloatArray) -> FloatArray:
-    """Return the `_FIGURES` of objects, (6, B), from the rows of sums of a threshold, from `first`.
-
-    F1 above chance is 1 − (1 − F1) / (1 − F1 by chance), NaN where F1 by chance is 1.
-    """
+    """Return the `_FIGURES` of objects, (6, B), from the rows of sums of a threshold."""
     of_objects, by_chance, _ = np.split(sums[first:], [_OF_OBJECTS, _N_ROWS])
     objects, chance = ObjectSums(*of_objects), ratio(*by_chance)
     above_chance = 1 - ratio(1 - objects.f1, 1 - chance)
@@ -147,12 +144,7 @@ def threshold_intervals(
     seed: int,
     on_progress: Steps | None = None,
 ) -> list[Intervals]:
-    """Return the intervals of each threshold, all from the same draws with replacement.
-
-    They are expanded for the number of images that a figure is made of.
-
-    `images`, (C,) int64 sorted, are those that are drawn.
-    """
+    """Return the intervals of each threshold, all from the same draws of `images`, sorted."""
     counted = [sums.coincidences for sums in thresholds]
     values = distinct(np.concatenate([found.value for found in counted]))
     estimators = image_estimators(
@@ -238,11 +230,7 @@ def category_f1_intervals(
 def pair_f1_intervals(
     annotations: Annotations, alone: IndexArray, assigned: BoolArray, pairs: IndexArray
 ) -> FloatArray:
-    """Return the 95 % interval of the F1 of each pair of annotators, (P, 2).
-
-    `pairs` are ``first * n_annotators + second``, sorted: those who share an image, all or those
-    of some annotators. `alone` is that of `category_f1_intervals`.
-    """
+    """Return the 95 % interval of the F1 of each pair of annotators, (P, 2)."""
     if len(assigned) < FEWEST:
         # In chunks: thousands of annotators of one image are millions of pairs.
         return np.full((len(pairs), 2), np.nan)

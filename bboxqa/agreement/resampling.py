@@ -193,11 +193,7 @@ def jackknife(estimator: Estimator) -> FloatArray:
 
 
 def jackknife_error(without: FloatArray) -> float:
-    """Return the standard error from the (G,) values without each cluster.
-
-    sqrt((G − 1) / G · Σ (θ_g − mean)²) (Efron and Tibshirani 1993, eq. 11.5). NaN with fewer than
-    two clusters, or where one of the values is undefined.
-    """
+    """Return the error from (G,) values without each cluster (Efron, Tibshirani 1993, eq. 11.5)."""
     n_clusters = len(without)
     if n_clusters < 2 or np.isnan(without).any():
         return nan

@@ -74,11 +74,7 @@ def from_units(
     n_categories: int,
     empty_images: IntArray | None = None,
 ) -> ReliabilityData:
-    """Return the value of every unit by every assigned annotator, sorted by image.
-
-    `assigned`, (I, A), says who was asked to annotate which image. Each of the `empty_images` gets
-    one more unit, which is missing for every assigned annotator.
-    """
+    """Return the value of every unit by every assigned annotator, sorted by image."""
     image = units.image
     if empty_images is not None:
         image = np.concatenate([image, empty_images])
@@ -107,11 +103,7 @@ def from_units(
 
 
 def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
-    """Count the coincidences of each value with itself, and all of its pairable values.
-
-    A missing annotation counts as the last value if `missing` is "category", and not at all if it
-    is "ignore".
-    """
+    """Count coincidences of each value with itself, and pairable values; "missing" is the last."""
     return replace(coincidences_of(unit_counts(data, missing)), n_values=data.n_values + 1)
 
 
@@ -147,11 +139,7 @@ def coincidences_of(counts: UnitCounts) -> Coincidences:
 
 
 def coincidence_matrix(data: ReliabilityData, missing: str) -> tuple[IndexArray, FloatArray]:
-    """Return the values that occur in pairs, (K,) int64, and their coincidences o_ck, (K, K).
-
-    The matrix is symmetric, and its sum is the number of pairable values. It needs memory for
-    units × K; coefficients need only `coincidences`, which also explains `missing`.
-    """
+    """Return the values that occur in pairs, (K,), and their coincidences o_ck, (K, K)."""
     counts = unit_counts(data, missing)
     keep = np.flatnonzero(counts.size[counts.unit] >= 2)
     unit, count = counts.unit[keep], counts.count[keep]

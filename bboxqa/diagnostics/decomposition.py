@@ -241,10 +241,7 @@ def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
 
 @remembered
 def repairs(matched: MatchedUnits) -> dict[Kind, tuple[AgreementSums, IndexArray]]:
-    """Return how the sums of O objects change by repairing each kind of disagreement.
-
-    Also return as which object each one is then counted, (O,); see docs/disagreement.md.
-    """
+    """Return how the sums of O objects change by repairing each kind of disagreement."""
     objects, found, changed = drawn_objects(matched), disagreements(matched), {}
     annotations = matched.data.annotations
     for kind in Kind:

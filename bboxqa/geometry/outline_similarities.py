@@ -87,11 +87,7 @@ _FEW_PAIRS = 32
 
 
 def bounded(compare: Compare, dataset: Dataset, n_runs: IndexArray) -> Compare:
-    """Return a comparison that refuses images in which it would take minutes.
-
-    `n_runs`, (N,), are the runs of each annotation, or a number of about this size. Pairs of equal
-    or rectangular shapes take no time, and have no runs.
-    """
+    """Return a comparison that refuses images in which it would take minutes."""
     image = dataset.annotations.image
     most = _FEW_PAIRS * np.bincount(image, minlength=len(dataset.image_names))
 

@@ -398,11 +398,7 @@ def _n_pixels(rasters: ByteArray) -> IndexArray:
 def even_odd_pixels(
     xy: FloatArray, origin: FloatArray, pixel: float, size: IndexArray
 ) -> BoolArray:
-    """Return the pixels whose centre is inside by the even-odd rule, (height, width) bool.
-
-    `xy`, (V, 2), is a ring. `origin` is the left and top of the grid, `pixel` the side of a pixel,
-    and `size` the numbers of pixels, width and height.
-    """
+    """Return the pixels whose centre is inside by the even-odd rule, (height, width) bool."""
     width, height = size.tolist()
     # In units of pixels, with pixel centres at integers.
     start = (xy - origin) / pixel - 0.5

@@ -208,11 +208,7 @@ def draw_inclusive(rings: list[Ring], width: int, height: int) -> BoolArray:
 
 
 def burn(rings: list[Ring], width: int, height: int, *, all_touched: bool = False) -> BoolArray:
-    """Burn rings with rasterio, as (height, width) bool.
-
-    These are the pixels whose centre is inside a ring, or with `all_touched` all pixels that a ring
-    touches. If an edge lies exactly on the grid, the touched pixels depend on the canvas.
-    """
+    """Burn rings with rasterio, as (height, width) bool."""
     from rasterio.features import rasterize
 
     shapes = [

@@ -121,10 +121,7 @@ def _solve(
 
 
 def _best_subsets(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:
-    """Return the pairs of maximum total weight in C components of K pairs each, (C, K).
-
-    All subsets are tried, so K has to be small.
-    """
+    """Return the pairs of maximum total weight in C components of K pairs each, (C, K)."""
     n_pairs = left.shape[1]
     # The first of equal totals has the earlier pairs, so that results are deterministic.
     subsets = np.arange(2**n_pairs)[::-1, None] >> np.arange(n_pairs)[::-1] & 1

@@ -168,11 +168,7 @@ _LINKS = 1 << 15
 
 
 def join_in_order(left: IndexArray, right: IndexArray, authors: list[int]) -> list[int]:
-    """Return the unit of each node, its smallest node, joined along links in this order.
-
-    Two units are joined if they have no annotator in common. `authors` are the annotators of each
-    node, as bits.
-    """
+    """Return the unit of each node, its smallest node, joined along links in this order."""
     home = list(range(len(authors)))
     members: dict[int, list[int]] = {}
     # As many links as a quarter of the nodes, since the units of all nodes are copied each time.

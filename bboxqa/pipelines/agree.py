@@ -281,11 +281,7 @@ def agree(
 
 
 def checked_data(data: Dataset, settings: AgreeSettings, name: str) -> Dataset:
-    """Return a data set with headlines on doubtful boxes, if boxes are compared.
-
-    Raise DatasetError if the boxes are in another layout than x, y, width, height in pixels, and
-    TypeError for what is not a data set, such as the name of a file.
-    """
+    """Return a data set with headlines on doubtful boxes, if boxes are compared."""
     if not isinstance(data, Dataset):
         raise TypeError(f"{name} is a {type(data).__name__}; expected what `bboxqa.read` returns")
     if settings.checks and similarity(settings.similarity).needs not in OUTLINES:
@@ -301,8 +297,7 @@ def agree_files(
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.
 
-    Files that would give a false result are refused with the findings of `validate`. `reference`
-    is an annotator or a file; with one, the other annotators may have no image in common.
+    `reference` is an annotator or a file; with one, the others may have no image in common.
     """
     is_file = reference is not None and Path(reference).is_file()
     reading = replace(
@@ -474,12 +469,7 @@ def with_repeats(
     results: tuple[ThresholdResult, ...], data: Dataset, settings: AgreeSettings,
     repeats: Repeats, *, progress: Progress | None = None,
 ) -> tuple[ThresholdResult, ...]:  # fmt: skip
-    """Return results with the agreement of annotators with themselves.
-
-    The table has a row for all annotators together, and one for each who annotated an image in
-    several sessions. Columns are the numbers of images and annotations, and each of `FIGURES` with
-    its 95 % interval over images. Alpha is NaN where it has no meaning.
-    """
+    """Return results with the agreement of annotators with themselves: of all, and of each."""
     names, sessions = data.annotator_names, repeats.sessions
     if similarity(settings.similarity).needs == "keypoints":
         sessions = replace(labelled(sessions), joint_sigmas=data.joint_sigmas)

@@ -151,11 +151,7 @@ def check_number(data: Dataset) -> None:
 
 
 def check_annotators(data: Dataset, units: UnitTable) -> None:
-    """Raise DatasetError if an image has too many annotators for its objects.
-
-    Its objects times annotators are a table, and so are the pairs of annotations of an object. Each
-    may take 1 GB, or 2.5 GB of a file of many annotations.
-    """
+    """Raise DatasetError if an image has too many annotators for its objects."""
     n_asked, most_answers = data.assigned.sum(1), _MEMORY // _BYTES
     most_pairs = min(most_answers, _PAIRS_OF_ANNOTATION * max(len(data.annotations), _ANNOTATIONS))
     n_units = np.bincount(units.image, minlength=len(n_asked))
@@ -183,11 +179,7 @@ _OF_ANNOTATION = 25
 
 @remembered
 def too_crowded(images: ImagePart) -> str:
-    """Return in which image too many pairs of annotations overlap; "" if it is nowhere.
-
-    A diagnosis compares all pairs of annotations of an image whose boxes overlap, also those of one
-    annotator. A quarter of a million pairs, and 25 for each annotation, are allowed.
-    """
+    """Return in which image too many pairs of annotations overlap; "" if it is nowhere."""
     data, of = images.data, images.data.annotations
     n_drawn = np.bincount(of.image, minlength=len(data.image_names))
     most = _PAIRS + _OF_ANNOTATION * len(of)

@@ -7,7 +7,7 @@ import msgspec
 
 from bboxqa.core.text import count, joined, names_in_words
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.diagnosis import MOST_REVIEWED, Line
+from bboxqa.model.diagnosis import MOST_REVIEWED
 from bboxqa.report import plots
 from bboxqa.report.agreement_summary import (
     facts,
@@ -19,7 +19,7 @@ from bboxqa.report.agreement_summary import (
 )
 from bboxqa.report.chart import Chart
 from bboxqa.report.numbers import MINUS, estimate_text, figure_text, json_figure, measure_of
-from bboxqa.report.pages import INDEX, ONE_FILE, Cell, Data, PageTarget, prose, render, table_anchor
+from bboxqa.report.pages import INDEX, ONE_FILE, Cell, Data, PageTarget, prose, render
 from bboxqa.report.pictures import Pixels, image_address, image_pages, shown_images, worst_first
 from bboxqa.report.reproduction import citation, command, inputs_table, settings_table
 
@@ -32,9 +32,6 @@ _FEWEST = 5
 """Nothing is said about fewer objects."""
 # Rates of annotators, columns of the table "annotators".
 _RATES = {"misses": "miss_rate", "extras": "extra_rate", "same category": "class_share"}
-_CSV = ".csv"
-# Tables of the diagnosis that are shown: offsets always, the others only if a sentence names them.
-_OF_PEOPLE = ("offsets", "rotated_offsets", "boxes_per_object", "copies", "joint_annotators")
 
 
 class Evidence(msgspec.Struct, frozen=True, eq=False):
@@ -144,7 +141,7 @@ def annotator_lines(of: Documents) -> list[tuple[str, "Markup"]]:
             # The name stands beside the sentence.
             start = f"{names_in_words(line.annotators[:1])[0]} "
             text = line.text.removeprefix(start) if len(line.annotators) == 1 else line.text
-            found.setdefault(line.annotators, []).append(shown_line(line._replace(text=text)))
+            found.setdefault(line.annotators, []).append(prose(text))
     return [
         (joined(names_in_words(names)), Markup("; ").join(lines)) for names, lines in found.items()
     ]
@@ -154,7 +151,7 @@ def causes_section(of: Documents) -> Section | None:
     """Return kinds of disagreement, other thresholds, and sentences that are about no annotator."""
     if not of.is_diagnosed:
         return None
-    lines = [shown_line(line) for line in of.lines if not line.annotators]
+    lines = [prose(line.text) for line in of.lines if not line.annotators]
     evidence = []
     if kinds := [row for row in of.rows("decomposition") if row["n_any"] >= _FEWEST]:
         gain = "F1" if of.part["alpha"] is None else "alpha"
@@ -195,11 +192,10 @@ def annotators_section(of: Documents) -> Section | None:
         caption = "F1 of each two annotators, matched alone: how far they drew the same objects"
         pairs = data_of("Pairs", of.part["pairs"])
         evidence.append(Evidence([pairs], plots.pair_matrix(order, shared), caption))
-    named = {line.see.removesuffix(_CSV) for line in of.lines} | {"offsets", "rotated_offsets"}
     evidence += [
-        Evidence([of.data(name, _title(name))])
-        for name in _OF_PEOPLE
-        if name in named and of.rows(name)
+        Evidence([of.data(name, name.replace("_", " ").capitalize())])
+        for name in ("offsets", "rotated_offsets")
+        if of.rows(name)
     ]
     moved = {row["annotator"] for row in of.rows("offsets") if row["systematic"]}
     if moved:
@@ -293,21 +289,6 @@ def table_sections(of: Documents) -> Iterator[Section]:
             # Without it, the section would show nothing before a click.
             tables = [of.data(name, each, is_open=name == first) for name, each in names.items()]
             yield Section(title.lower(), title, sentences, [Evidence(tables)])
-
-
-def shown_line(line: Line) -> "Markup":
-    """Return a sentence of the story, with a link to the table of the page that has more."""
-    from markupsafe import Markup
-
-    # Names of annotators, which may contain anything, stand before it.
-    before, see, after = line.text.rpartition(line.see) if line.see else (line.text, "", "")
-    title = _title(see.removesuffix(_CSV)) if see.endswith(_CSV) else "Annotators"
-    link = Markup('<a href="#{}">{}</a>').format(table_anchor(title), title)
-    return prose(before) + (link if see else "") + prose(after)
-
-
-def _title(table: str) -> str:
-    return table.replace("_", " ").capitalize()
 
 
 _SECTIONS = (

@@ -65,12 +65,7 @@ def text_lines(
     quiet: bool = False,
     add: Sequence[str] = ("--details",),
 ) -> Iterator[str]:
-    """Yield who was compared, the verdict, what lowers agreement, the figures and what to do next.
-
-    With `details`, all sentences, notes and the first rows of tables follow, 100 lines in all. With
-    `quiet`, only warnings, the verdict and the figures are yielded. The last line names the options
-    to `add`.
-    """
+    """Yield who was compared, the verdict, what lowers agreement, the figures and what to do."""
     first = result.thresholds[0]
     records = [
         {

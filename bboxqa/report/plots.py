@@ -345,10 +345,7 @@ def page_style() -> Iterator[None]:
 
 
 def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
-    """Draw a chart on given axes, which it fills, or on a new figure that a notebook shows.
-
-    Its letters are as large as on a page, smaller where little room is; matrices keep their shape.
-    """
+    """Draw a chart on given axes, which it fills, or on a new figure that a notebook shows."""
     from matplotlib import pyplot as plt
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline

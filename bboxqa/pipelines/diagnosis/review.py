@@ -264,9 +264,8 @@ _MOST_SHAPES = 200_000
 def worst_images(part: ThresholdResult, matched: MatchedUnits, n_images: int) -> dict[str, Any]:
     """Return the images that cost most agreement, the worst first, and what was drawn in them.
 
-    There are at most `n_images`, with at most 200,000 annotations in images after the first.
     Objects are numbered within an image, as tables count them: a part or a second box belongs to
-    another object. `similarity` is the mean of the matching pairs.
+    another object.
     """
     data, unit, table = matched.data, matched.units.unit, part.images
     cost = np.nan_to_num(np.asarray(table["cost"], np.float64), nan=-np.inf)

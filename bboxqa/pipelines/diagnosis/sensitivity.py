@@ -107,11 +107,7 @@ def sensitivity(
 def _separation(
     observed: FloatArray, expected: FloatArray, settings: AgreeSettings
 ) -> tuple[FloatArray, dict[str, Any]]:
-    """Return F1 less F1 by chance with its bounds, (3, T), and the suggested threshold.
-
-    The sums, (T, I, 2), are pairs of annotations that match and that could, of annotators of one
-    image and of annotations of other images laid over it. Intervals are over images.
-    """
+    """Return F1 less F1 by chance with its bounds, (3, T), and the suggested threshold."""
     thresholds = np.array(THRESHOLDS)
 
     def evaluate(*sums: FloatArray) -> FloatArray:

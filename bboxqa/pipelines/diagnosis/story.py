@@ -184,10 +184,7 @@ def _of_people(of: Diagnosed, apart: Mapping[str, Bounds]) -> Iterator[Finding]:
 def _with_kinds(
     of: Diagnosed, found: Sequence[Finding], kinds: Sequence[Finding], strangers: Collection[str]
 ) -> list[Finding]:
-    """Return findings and the kinds of disagreement that they do not explain.
-
-    A kind that one annotator has alone is told in the one sentence that explains it, with the gain.
-    """
+    """Return findings and the kinds of disagreement that they do not explain."""
     found, whole = [*found], of.table("decomposition")
     for kind in kinds:
         name = KINDS[kind.cause or 0]
@@ -290,10 +287,7 @@ def diagnosed_units(
 def story_parts(
     of: Diagnosed, result: MeasuredAgreement, lines: tuple[Line, ...]
 ) -> dict[str, Any]:
-    """Return the fields of a story of these lines, with advice.
-
-    It is on what decides the verdict, and on the kind of disagreement that costs most.
-    """
+    """Return the fields of a story of these lines, with advice."""
     table = of.table("decomposition")
     gain = np.fmax(np.nan_to_num(table["alpha_gain"]), np.nan_to_num(table["f1_gain"]))
     order = np.argsort(-gain, kind="stable")
