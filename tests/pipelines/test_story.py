@@ -439,6 +439,18 @@ def test_an_offset_with_which_somebody_matches_least_is_not_harmless():
     assert [each.gain for each in _with_worst([offset, called], [worst])] == [None, without]
 
 
+_KINDS = {"image": "of the objects", "groups": "share no image"}
+
+
+def warned(data, **settings):
+    """Return the warnings by kind."""
+    found = {}
+    for line in bboxqa.agree(data, **{"bootstrap": 100, **settings}).tell().warnings:
+        (kind,) = [kind for kind, words in _KINDS.items() if words in line]
+        found[kind] = line
+    return found
+
+
 def simulated(errors, **more):
     options = {"images": 30, "annotators": 3, "categories": ("cow", "sheep"), **more}
     return bboxqa.read_coco(bboxqa.simulate(errors=errors, **options).document())
@@ -455,7 +467,7 @@ def rows_of(images, draws):
 
 
 def test_sound_data_have_no_warning():
-    assert bboxqa.agree(simulated({"p*": "jitter=1"}), bootstrap=100).tell().warnings == ()
+    assert warned(simulated({"p*": "jitter=1"})) == {}
 
 
 def two_labels(n_images=6):
@@ -486,11 +498,17 @@ def test_an_object_with_two_labels_is_no_confusion_where_equal_categories_match_
     assert found.tables["annotators"]["class_share"].tolist() == [1, 1, 1]
 
 
-def test_groups_without_a_common_image():
+def test_an_image_with_many_units_and_groups_without_a_common_image():
     rows = rows_of(range(2), {0: 0, 1: 0}) + rows_of((2, 3), {2: 0, 3: 0})
+    rows += [(3, 2, 0, (40.0 * n, 200.0, 30.0, 30.0)) for n in range(9)]
+    data = dataset(rows, size=(640, 480))
     assigned = np.repeat([[True, True, False, False], [False, False, True, True]], 2, axis=0)
-    (found,) = bboxqa.agree(with_assigned(dataset(rows, size=(640, 480)), assigned)).tell().warnings
-    assert found.startswith("2 groups of annotators share no image")
+    found = warned(with_assigned(data, assigned))
+    assert set(found) == {"image", "groups"}
+    assert found["groups"].startswith("2 groups of annotators share no image")
+    assert " % of the objects: without it, alpha would be 1.00 and not " in found["image"]
+    # A third of the objects of three images is usual.
+    assert not warned(simulated({"*": "jitter=1 miss=0.3"}, images=3))
 
 
 @pytest.fixture

@@ -299,6 +299,7 @@ TEMPLATES = {
     ),
     "nothing": "there are no annotations of two annotators to compare",
     "few": "with {what} nobody is named: it takes {least} or more",
+    "large image": "image {image} has {share:.0f} % of the objects{without}",
     "separate groups": (
         "{n} groups of annotators share no image: nothing compares one group with another"
     ),

@@ -311,8 +311,25 @@ def story_parts(
     }
 
 
+# An image with a larger share of the units dominates alpha.
+_LARGE_IMAGE, _TIMES_MEAN = 0.25, 1.5
+
+
 def _warnings(of: Diagnosed) -> Iterator[str]:
-    """Yield that groups of annotators share no image."""
+    """Yield an image that decides the figure, and groups that share none."""
+    table, is_alpha = of.part.images, not isnan(of.part.alpha)
+    n_units, largest = table["n_units"], int(np.argmax(table["n_units"])) if len(table) else 0
+    # One of few images is large if it has half as many objects more than the mean.
+    large = max(_LARGE_IMAGE, _TIMES_MEAN / max(len(table), 1))
+    if len(table) > 1 and n_units[largest] > large * n_units.sum():
+        value, cost = of.part.alpha if is_alpha else of.part.existence.f1, table["cost"][largest]
+        what, other, own = "alpha" if is_alpha else "F1", f"{value + cost:z.2f}", f"{value:z.2f}"
+        without = "" if isnan(cost) else f": without it, {what} would be {other} and not {own}"
+        share = 100 * n_units[largest] / n_units.sum()
+        if other != own:
+            yield TEMPLATES["large image"].format(
+                image=table["image"][largest], share=share, without=without
+            )
     assigned = of.matched.data.assigned
     shared = assigned[assigned.sum(1) > 1].astype(np.float64)
     first, second = np.nonzero(np.triu(shared.T @ shared, 1))
