@@ -78,28 +78,22 @@ class Row(msgspec.Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     mean_image_alpha: float | None = None
-    """Alpha of the first threshold, with its 95 % interval."""
     f1: float | None = None
     f1_low: float | None = None
     f1_high: float | None = None
-    """F1 of pairs of annotators, whether they drew the same objects."""
     class_alpha: float | None = None
     class_share: float | None = None
     mean_iou: float | None = None
     measure: str = ""
     below_threshold: float | None = None
-    """Agreement on class and place of objects that two or more drew; the name of the similarity,
-    such as IoU; and the share of matched pairs below the threshold."""
+    """Figures of the first threshold; those of class and place are of matched objects."""
     n_errors: int | None = None
     n_warnings: int | None = None
     n_infos: int | None = None
-    """Numbers of findings."""
     passed: bool = True
-    """Whether all gates were passed."""
     message: str = ""
     """Why the project was not measured or failed, headlines, and the gates that it missed."""
     annotators: tuple[str, ...] = ()
-    """Their names, sorted; empty if the project was not measured."""
     unused_names: tuple[str, ...] = ()
     """Names of the category map that no category of the project has."""
 

@@ -48,12 +48,10 @@ class BatchResult(msgspec.Struct, frozen=True):
 
     found: Discovered
     rows: tuple[Row, ...]
-    """Sorted by project."""
     n_reused: int
     n_left: int
     """Unchanged projects, and those not run because the run was stopped."""
     worse: tuple[Regression, ...]
-    """Results that are worse than in the last run."""
     unused_names: tuple[str, ...] = ()
     """Names of the category map of all projects that no measured project has."""
 

@@ -27,7 +27,7 @@ _AT_ONCE = 1000
 
 
 @contextmanager
-def tracking(*, counted: bool = False) -> "Iterator[Progress | None]":
+def tracking() -> "Iterator[Progress | None]":
     """Yield a function that shows progress; None if standard error is not a terminal."""
     if not (sys.stderr and sys.stderr.isatty()):
         yield None
@@ -35,11 +35,10 @@ def tracking(*, counted: bool = False) -> "Iterator[Progress | None]":
     from rich import progress
     from rich.console import Console
 
-    counts = (progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
-    columns = ("{task.description}", progress.BarColumn(), *(counts if counted else ()),
+    columns = ("{task.description}", progress.BarColumn(), progress.MofNCompleteColumn(),
                progress.TimeRemainingColumn())  # fmt: skip
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("projects" if counted else "reading", total=None)
+        task = bar.add_task("reading", total=None)
 
         def show_progress(stage: str, done: int, total: int) -> None:
             if stage != bar.tasks[0].description:
