@@ -7,7 +7,8 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -51,6 +52,10 @@ class WorkerDied(msgspec.Struct, frozen=True):
     reason: str
 
 
+class TimedOut(WorkerDied, frozen=True):
+    """A process that was ended because its task took too long."""
+
+
 Outcome = tuple[_Task, _Result | WorkerDied]
 
 
@@ -58,7 +63,7 @@ def exit_reason(exit_code: int | None) -> str:
     """Return in words how a process ended; a negative code is the signal that ended it."""
     if exit_code in (-9, _NO_MEMORY):
         how = "was ended by signal 9" if exit_code == -9 else "ended"
-        return f"its process {how}; out of memory? run again with --jobs 1"
+        return f"its process {how} (out of memory?)"
     return f"its process ended with status {exit_code}"
 
 
@@ -69,16 +74,37 @@ def run_all(
     jobs: int,
     seconds: float | None = None,
 ) -> Generator[Outcome[_Task, _Result]]:
-    """Run each task in a process of its own; yield it with its result, or WorkerDied, when done."""
-    # Fewer tasks than jobs share the cores.
+    """Run each task in a process of its own; yield it with its result, or WorkerDied, when done.
+
+    A task whose process died is run once more at the end, alone; fewer than `jobs` share the cores.
+    """
     is_wide = len(tasks) < jobs or jobs == 1
     n_threads = max(1, cores() // min(jobs, max(1, len(tasks)))) if is_wide else 1
+    again = []
+    first = _run_here(tasks, partial(_start, work, module, n_threads), jobs, seconds)
+    with closing(first) as outcomes:
+        for task, result in outcomes:
+            if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
+                again.append(task)
+            else:
+                yield task, result
+    for task in again:
+        # With one thread and no others beside it, a process needs the least memory.
+        yield from _run_here([task], partial(_start, work, module, 1), jobs, seconds)
+
+
+def _run_here(
+    tasks: Sequence[_Task],
+    start: Callable[[_Task], tuple[Connection, BaseProcess]],
+    jobs: int,
+    seconds: float | None,
+) -> Generator[Outcome[_Task, Any]]:
     waiting = deque(tasks)
     running: dict[Connection, tuple[_Task, BaseProcess, float]] = {}
     try:
         while running or waiting:
             while waiting and len(running) < jobs:
-                pipe, process = _start(work, module, n_threads, waiting[0])
+                pipe, process = start(waiting[0])
                 running[pipe] = waiting.popleft(), process, time.monotonic()
             first = min(begun for *_, begun in running.values())
             left = None if seconds is None else max(0.0, first + seconds - time.monotonic())
@@ -91,7 +117,7 @@ def run_all(
                         process.join()
                         result = WorkerDied(exit_reason(process.exitcode))
                 elif seconds is not None and time.monotonic() >= begun + seconds:
-                    result = WorkerDied(f"took more than {seconds:g} s, see --project-timeout")
+                    result = TimedOut(f"took more than {seconds:g} s, see --project-timeout")
                     process.kill()
                 else:
                     continue
@@ -161,6 +187,7 @@ def _serve(
     n_threads: int,
     environment: Mapping[str, str],
 ) -> None:
+    """Run a task, and send its result."""
     # A forked process has the environment of the first run, maybe without the keys of a store.
     os.environ.clear()
     os.environ.update(environment)

@@ -115,6 +115,9 @@ def example(name: str, out: Path | None, force: bool) -> int:
     return 0
 
 
+_FEW = 50
+
+
 _OF_PLAN = params(
     shared.FILES,
     Option("--target-width NUMBER", OUT,
@@ -197,4 +200,6 @@ def _lines(planned: "ImagePlan") -> list[str]:
         ]
     else:
         lines.append(f"reached; {count(planned.n_needed, 'image')} would have been enough")
+    if planned.n_images < _FEW:
+        lines.append(f"Note: with {has} the width itself is uncertain")
     return lines

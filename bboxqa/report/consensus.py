@@ -60,7 +60,8 @@ def answer(result: ConsensusResult) -> Iterator[str]:
         n_both = int((found.votes[found.asked == 2] == 2).sum())
         yield (
             f"Of two annotators, both drew {count(n_both, 'object')}, one alone "
-            f"{int(single.sum()):,}: look at the latter"
+            f"{int(single.sum()):,}: look at the latter (on two public sets with truth, 36 to 57 % "
+            "of such were right, and 94 to 99 % of those by both)"
         )
     parts = (
         (single, "drawn by 1 of 2"),

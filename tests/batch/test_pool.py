@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from support.pool_work import dawdle, fatal, wait_for_the_other
 
-from bboxqa.batch.workers import WorkerDied, exit_reason, run_all
+from bboxqa.batch.workers import TimedOut, WorkerDied, exit_reason, run_all
 from bboxqa.core.errors import OutputError
 
 pytestmark = pytest.mark.usefixtures("light_workers")
@@ -48,11 +48,18 @@ def test_one_that_kills_itself(tmp_path, jobs):
     work = partial(fatal, folder=tmp_path, bad={2})
     done = do(range(8), work, jobs)
     assert sorted(task for task, _ in done) == [*range(8)]
-    assert (2, WorkerDied(exit_reason(-9))) in done
-    assert all(result == task for task, result in done if task != 2)
+    assert done[-1] == (2, WorkerDied(exit_reason(-9)))
+    assert all(result == task for task, result in done[:-1])
     lines = {path.name: path.read_text().splitlines() for path in tmp_path.iterdir()}
-    # The one is lost, and all others are done once.
-    assert {name: len(own) for name, own in lines.items()} == {str(task): 1 for task in range(8)}
+    # Once more, and no more; those behind it are done once.
+    assert {name: len(own) for name, own in lines.items()} == {
+        str(task): 2 if task == 2 else 1 for task in range(8)
+    }
+    # In a process of its own, when the others are done.
+    first, second = (line.split() for line in lines.pop("2"))
+    others = [own[0].split() for own in lines.values()]
+    assert second[0] not in {first[0], *(pid for pid, _ in others)}
+    assert float(second[1]) > max(float(when) for _, when in others)
 
 
 def test_all_of_them_die(tmp_path):
@@ -85,5 +92,5 @@ def test_where_no_process_can_be_started_it_is_said(monkeypatch):
 
 def test_a_task_that_takes_too_long_is_ended_and_the_others_are_done():
     done = dict(run_all([60, 0, 0.1], dawdle, "bboxqa.batch.project", 1, seconds=3))
-    assert done.pop(60) == WorkerDied("took more than 3 s, see --project-timeout")
+    assert done.pop(60) == TimedOut("took more than 3 s, see --project-timeout")
     assert [*done] == [0, 0.1]

@@ -172,7 +172,7 @@ def test_project_that_kills_its_process(ran, monkeypatch):
         patched.setattr(module, "run_project", _fatal)
         result = run(ran, jobs=2)
     assert statuses(result) == {"a": "failed", "b": "measured", "c": "measured"}
-    message = "its process was ended by signal 9; out of memory? run again with --jobs 1"
+    message = "its process was ended by signal 9 (out of memory?)"
     assert result.rows[0].message == message
     assert not result.passed
     # What was known of it stays; the page leads to why it failed, and not there.

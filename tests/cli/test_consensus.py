@@ -110,7 +110,7 @@ def test_two_annotators_are_told_what_one_vote_is_worth(tmp_path):
     boxes = {"ann": [(10, 10, 20, 20), (60, 60, 9, 9)], "bob": [(12, 10, 20, 20)]}
     found = written(tmp_path, document(boxes, asked=["ann", "bob"]))
     assert "2 objects kept, 0 dropped: kept with 1 of 2 votes" in found.stdout
-    assert "both drew 1 object, one alone 1: look at the latter\n" in found.stdout
+    assert "both drew 1 object, one alone 1: look at the latter (on two public sets" in found.stdout
     assert "Worth a look: 1 object: 1 drawn by 1 of 2" in found.stdout
     found = written(tmp_path, document(boxes, asked=["ann", "bob"]), "--quorum", "2", "--force")
     assert "1 object kept, 1 dropped: kept with 2 of 2 votes" in found.stdout

@@ -33,7 +33,7 @@ def as_number(text):
 def test_says_how_many_more(file):
     found = run("plan", file, "--target-width", 0.1)
     assert found.returncode == 0
-    first, second, third, fourth = found.output.splitlines()
+    first, second, third, fourth, fifth = found.output.splitlines()
     assert first.startswith("40 images annotated by two or more: alpha ")
     assert second == "target: 0.1 wide"
     assert third.startswith("annotate ")
@@ -42,6 +42,7 @@ def test_says_how_many_more(file):
     low, high = re.match(r"95 % range: ([\d,]+) to ([\d,]+) in all; ", fourth).groups()
     assert as_number(low) < as_number(needed) < as_number(high)
     assert fourth.endswith(f"; {needed} reach the target in half of the cases")
+    assert fifth == "Note: with 40 images the width itself is uncertain"
 
 
 def test_images_are_drawn_by_as_many_as_now(tmp_path):
