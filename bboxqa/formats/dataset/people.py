@@ -413,11 +413,14 @@ def nothing_to_compare(
     what, advice = "annotations", f"For a possible cause: {command}"
     if n_apart:
         what, command = "annotations that have a box", ""
-        advice = (
-            f"{apart_note(n_apart)}\nAgreement needs boxes, outlines or masks: export those. "
-            "--similarity keypoints compares key points; labels of whole images are measured in a "
-            "table with a row for each image and annotator: bboxqa stats FILE.csv --value COLUMN"
+        todo = (
+            "Agreement needs boxes, outlines, masks or key points: export those. Labels of whole "
+            "images are measured in a table with a row for each image and annotator: bboxqa stats "
+            "FILE.csv --value COLUMN"
         )
+        if not n_apart.keys().isdisjoint(("key point", "point set", "skeleton")):
+            todo = "--similarity keypoints compares key points."
+        advice = f"{apart_note(n_apart)}\n{todo}"
     problem = f"{listed_files(files)}: no {what}{where}; nothing to measure"
     return NothingToCompareError([problem], advice, command=command)
 
