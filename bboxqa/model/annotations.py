@@ -12,7 +12,7 @@ from bboxqa.core.text import count
 from bboxqa.model.keypoints import Keypoints
 from bboxqa.model.masks import Segmentations
 from bboxqa.model.rotated_boxes import FiveNumbers
-from bboxqa.model.table import ShownIds
+from bboxqa.model.table import Categorical, ShownIds, Table, html_table
 
 MissingTxt = Literal["asked", "not-asked"]
 BoxFormat = Literal[
@@ -251,6 +251,23 @@ class Dataset(FrozenArrays, frozen=True, eq=False):
             f"{count(len(self.annotations), 'annotation')}, "
             f"categories: {len(self.category_names):,}>"
         )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        of, tables = self.annotations, []
+        for what, names, codes, more in (
+            ("annotator", self.annotator_names, of.annotator, {"images": self.assigned.sum(0)}),
+            ("category", self.category_names, of.category, {}),
+        ):
+            columns = {what: Categorical(np.arange(len(names), dtype=np.int32), names), **more}
+            counts = np.bincount(codes, minlength=len(names)).astype(np.int64)
+            tables.append(Table({**columns, "annotations": counts}))
+        order = np.argsort(-tables[1]["annotations"], kind="stable")
+        head = repr(self).strip("<>").removeprefix("Dataset: ")
+        notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.headlines, *self.notes))
+        shown = html_table(tables[0], 20) + html_table(tables[1].take(order), 20)
+        return f"<p>{escape(head)}</p>{shown}<ul>{notes}</ul>"
 
 
 class Repeats(FrozenArrays, frozen=True, eq=False):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
@@ -58,6 +59,16 @@ def test_other_holders_of_arrays_say_their_shapes():
     outlines = repr(data.annotations.segmentation)
     assert outlines.startswith("<Segmentations: ")
     assert len(outlines) < 300
+
+
+def test_a_notebook_shows_the_counts_of_a_data_set():
+    data = bboxqa.read_coco(example_file("fruits"))
+    hostile = replace(data, annotator_names=("<script>", "b", "c"), notes=("<b>",))
+    html = hostile._repr_html_()
+    assert html.startswith("<p>1 image, 3 annotators, 9 annotations, categories: 2</p>")
+    assert "<tr><td>&lt;script&gt;</td><td>1</td><td>3</td></tr>" in html
+    assert "<tr><td>Apple</td><td>6</td></tr><tr><td>Banana</td><td>3</td></tr>" in html
+    assert "<li>&lt;b&gt;</li>" in html
 
 
 def test_a_notebook_shows_a_consensus_and_a_comparison_as_tables():
