@@ -195,13 +195,9 @@ def drawn_in_cells(annotations: Annotations, assigned: BoolArray) -> IndexArray:
 def image_chunks(image: IndexArray) -> Iterator[tuple[int, int]]:
     """Yield the bounds of parts of whole images, each with about `_CHUNK` pairs of rows."""
     _, n_rows = np.unique(image, return_counts=True)
-    ends = np.cumsum(n_rows)
-    n_pairs = np.cumsum(n_rows * (n_rows - 1) // 2)
-    start = done = 0
-    while start < len(ends):
-        stop = max(int(np.searchsorted(n_pairs, done + _CHUNK, side="right")), start + 1)
-        yield int(ends[start - 1]) if start else 0, int(ends[stop - 1])
-        start, done = stop, int(n_pairs[stop - 1])
+    ends = [0, *np.cumsum(n_rows).tolist()]
+    for start, stop in chunks(n_rows * (n_rows - 1) // 2, _CHUNK):
+        yield ends[start], ends[stop]
 
 
 def _joined_sums(parts: Sequence[tuple[IndexArray, Any]]) -> tuple[IndexArray, Any]:

@@ -26,6 +26,7 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     IntArray,
+    chunks,
     compact,
     rows,
     run_starts,
@@ -111,12 +112,8 @@ def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPa
     # The partners of an answer are the answers of later annotators to the unit.
     begins = np.searchsorted(key, key, side="right")
     ends = np.searchsorted(unit, unit, side="right")
-    total = np.cumsum(sum_by(annotator, ends - begins, n_annotators))
-    start = 0
-    while start < n_annotators:
-        before = total[start - 1] if start else 0.0
-        stop = int(np.searchsorted(total, before + _MOST_ANSWERS, side="right"))
-        stop = max(stop, start + 1)
+    n_partners = sum_by(annotator, ends - begins, n_annotators).astype(np.int64)
+    for start, stop in chunks(n_partners, _MOST_ANSWERS):
         here = np.flatnonzero((annotator >= start) & (annotator < stop) & (begins < ends))
         right, offsets = rows(begins[here], ends[here])
         left = np.repeat(here, np.diff(offsets))
@@ -134,7 +131,6 @@ def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPa
                 weight=np.ones(len(of)) if data.weight is None else data.weight[of].astype(float),
                 data=data,
             )
-        start = stop
 
 
 BY_CONVENTION = (

@@ -11,9 +11,11 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     Steps,
+    chunks,
     distinct,
     pairs_within,
     radix_order,
+    rows,
     run_starts,
     sum_by,
 )
@@ -50,7 +52,8 @@ def neighbours(
         stops[np.searchsorted(stops, np.arange(n), side="right")]
         for stops in (np.append(np.flatnonzero(new) + 1, n) for new in (new_group, new_image))
     )
-    total = np.concatenate([[0], np.cumsum(image_end - group_end)])
+    n_others = image_end - group_end
+    total = np.concatenate([[0], np.cumsum(n_others)])
     first = run_starts(annotations.image)
     last = np.append(first[1:], n)[: len(first)]
     is_crowd = (total[last] - total[first] > _CROWDED) & (bounds is not None)
@@ -59,17 +62,13 @@ def neighbours(
         *zip(first[is_crowd].tolist(), last[is_crowd].tolist(), strict=True),
         (n, n),
     ]:
-        while place < start:
-            end = int(np.searchsorted(total, total[place] + _CHUNK, side="right")) - 1
-            end = min(max(end, place + 1), start)
-            counts = np.diff(total[place : end + 1])
-            left = np.repeat(np.arange(place, end), counts)
-            shift = group_end[place:end] - (total[place:end] - total[place])
-            right = np.arange(total[end] - total[place]) + np.repeat(shift, counts)
+        for low, high in chunks(n_others[place:start], _CHUNK):
+            part = slice(place + low, place + high)
+            left = np.repeat(np.arange(part.start, part.stop), n_others[part])
+            right, _ = rows(group_end[part], image_end[part])
             if bounds is not None:
                 left, right = _overlapping(bounds, left, right)
             yield left, right
-            place = end
         if bounds is not None and stop > start:
             yield from _in_crowd(bounds, group_end, start, stop)
         place = stop
