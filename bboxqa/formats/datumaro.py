@@ -105,8 +105,6 @@ class _Subset:
                     some = f"the file lists {count(len(self._names), 'label')}, from 0 on"
                     problem = f"{label}: label_id is {str(key)[:40]}; {some}"
                     self._into.defect("T050", problem, at, row)
-                n_points = len(shape.get("keypoints", ())) // 3
-                self._into.check_joints(f"{label}:", n_points, shown, at, row)
 
     def _name_of(self, number: object) -> str | None:
         """Return the name of the label with a number; None if the file has no such label."""

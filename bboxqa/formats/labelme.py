@@ -25,11 +25,9 @@ from bboxqa.formats.writing.content import Content, Writer, Written, image_name,
 from bboxqa.formats.writing.outlines import corners_of, rings_of
 
 _LINES = {"line": "line", "linestrip": "polyline", "polyline": "polyline", "points": "point"}
-"""Names of shapes without an area, for messages."""
 _RECTANGLES = ("rectangle", "rotation", "oriented_rectangle")
 _OUTLINES = (*_RECTANGLES, "quadrilateral", "polygon", "circle")
 _NOTES = (
-    ("group", "shape", "in groups of several: each compared on its own"),
     ("loose", "point", "in groups without one box: each is an object of its own"),
     ("empty", "mask", "left out: no pixels"),
     ("unsized", "image", "without a size"),
@@ -52,9 +50,7 @@ def translate(path: Path, into: Collector) -> None:
         if not isinstance(listed := content.get("shapes"), list):
             into.defect("T001", f"{member.name}: has no list of shapes", where)
             continue
-        owners, n_grouped = _owners(listed)
-        into.tally["group"] += n_grouped
-        owners = owners if into.settings.keypoints else {}
+        owners = _owners(listed) if into.settings.keypoints else {}
         inside = {number for numbers in owners.values() for number in numbers}
         for number, value in enumerate(listed):
             if number in inside:
@@ -141,21 +137,20 @@ def _group_of(shape: Any) -> int | str | None:
     return group if isinstance(group, int | str) else None
 
 
-def _owners(given: Sequence[Any]) -> tuple[dict[int, list[int]], int]:
-    """Return the points of groups by their only shape or rectangle, and how many are grouped."""
+def _owners(given: Sequence[Any]) -> dict[int, list[int]]:
+    """Return the points of each group by its only shape, or its only rectangle."""
     groups: dict[int | str, dict[int, str]] = defaultdict(dict)
     for number, shape in enumerate(given):
         if (group := _group_of(shape)) is not None:
             groups[group][number] = plain_text(shape.get("shape_type")) or "polygon"
-    owners, n_grouped = dict[int, list[int]](), 0
+    owners = dict[int, list[int]]()
     for kinds in groups.values():
         points = [number for number, kind in kinds.items() if kind == "point"]
         areas = [number for number, kind in kinds.items() if kind in (*_OUTLINES, "mask")]
         rectangles = [number for number in areas if kinds[number] in _RECTANGLES]
         for owner in next((some for some in (areas, rectangles) if len(some) == 1), ()):
             owners |= {owner: points} if points else {}
-        n_grouped += len(areas) * (len(kinds) - len(points) > 1)
-    return owners, n_grouped
+    return owners
 
 
 _LINE_TYPES = {"polyline": "linestrip", "line": "line"}

@@ -217,7 +217,6 @@ def _parquet_errors(name: str) -> Iterator[Any]:
 
 
 def _parquet(name: str, source: Any) -> Table:
-    """Return the table of a Parquet file; images of Hugging Face are reduced to their paths."""
     with _parquet_errors(name) as parquet:
         import pyarrow as pa
 

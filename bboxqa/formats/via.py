@@ -28,10 +28,7 @@ _NOTES = (
 _HASH = re.compile(r"\A(\s*)#")
 # Usual names of the attribute that holds the label, the most specific first.
 _LABELS = ("label", "labels", "class", "category", "class_name", "object", "type", "name")
-_APART = {"line": "polyline"}
 _Region = tuple[str | int, object, Record]
-
-
 _Entry = tuple[str, str | int, Record, list[_Region]]
 """An image: its name, its JSON pointer or line, its attributes, and its regions."""
 
@@ -153,4 +150,4 @@ def _shape_of(given: object) -> Record:
         x, y, wide, high = numbers_of(shape, ("cx", "cy", *radii))
         degrees = shapes.degrees_of(shape.get("theta"), "theta", in_radians=True)
         return shapes.outlined(shapes.ellipse((x, y), (wide, high), degrees))
-    return {"shape": _APART.get(kind, kind)}
+    return {"shape": "polyline" if kind == "line" else kind}

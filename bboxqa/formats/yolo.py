@@ -46,7 +46,6 @@ _ELSEWHERE = re.compile(r"^/|[:*]")
 _VALUES = re.compile(r"'.*'|\".*\"|-?\d\S*")
 _NOTES = (
     ("nameless", "image", "without a picture: named as the label file, without suffix"),
-    ("oriented", "rectangular outline", "of four points taken as oriented"),
     ("score", "label", "with a further number, taken as the confidence of a model"),
 )
 
@@ -266,7 +265,6 @@ class _LabelRecords:
     def _shape_of(
         self, number: int, values: list[float], n_shape: int, size: tuple[int, int]
     ) -> Record:
-        """Return the geometry keys and the score of a label of a class."""
         into, keypoints, n_points = self._into, self._keypoints, 0
         if n_shape > 4:
             points = np.array(values[:n_shape]).reshape(-1, 2) * size
@@ -274,7 +272,6 @@ class _LabelRecords:
             degrees = shapes.rotations_of(points[None])[0] if len(points) == 4 else np.nan
             if not np.isnan(degrees):
                 record["attributes"] = {"rotation": float(degrees)}
-                into.tally["oriented"] += 1
         else:
             (x, y, w, h), (width, height) = values[:4], size
             record = {"bbox": [(x - w / 2) * width, (y - h / 2) * height, w * width, h * height]}
@@ -294,7 +291,6 @@ class _LabelRecords:
 
 
 def _classes_of(member: Member) -> _Classes:
-    """Return the classes in a file of lines or of YAML; raises DatasetError as `Member.read`."""
     found, text = _Classes(member), member.text().decode("utf-8", "replace")
     if "\0" in text or "\ufffd" in text:
         found.problem = ("is not text in UTF-8", 1)

@@ -95,11 +95,7 @@ def spans_of_runs(runs: IndexArray) -> IndexArray:
 
 def spans_of_pixels(pixels: BoolArray) -> IndexArray:
     """Return the spans of (H, W) pixels, row by row."""
-    flat = pixels.ravel()
-    edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    first = [0] if flat[:1].any() else []
-    last = [len(flat)] if flat[-1:].any() else []
-    return np.concatenate([first, edges, last]).astype(np.int64).reshape(-1, 2)
+    return np.flatnonzero(np.diff(pixels.ravel(), prepend=False, append=False)).reshape(-1, 2)
 
 
 def joined(spans: IndexArray) -> IndexArray:
@@ -127,12 +123,8 @@ def span_bounds(spans: IndexArray, height: int) -> tuple[float, float, float, fl
     left, right = first[0] // height, last[-1] // height + 1
     if (first // height != last // height).any():
         return float(left), 0.0, float(right), float(height)
-    return (
-        float(left),
-        float((first % height).min()),
-        float(right),
-        float((last % height).max() + 1),
-    )
+    top, bottom = (first % height).min(), (last % height).max() + 1
+    return float(left), float(top), float(right), float(bottom)
 
 
 def turned(

@@ -23,27 +23,18 @@ _SIGNS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
 
 def upright(bbox: FloatArray) -> FloatArray:
     """Return N boxes given as x, y, width, height as rotated boxes of angle 0, (N, 5)."""
-    result = np.zeros((len(bbox), 5))
-    result[:, 2:4] = bbox[:, 2:]
-    result[:, :2] = bbox[:, :2] + bbox[:, 2:] / 2
-    return result
+    centre = bbox[:, :2] + bbox[:, 2:] / 2
+    return np.column_stack([centre, bbox[:, 2:], np.zeros(len(bbox))])
 
 
 def corners(boxes: FloatArray) -> FloatArray:
-    """Return the corners of N rotated boxes, (N, 4, 2).
-
-    Examples
-    --------
-    >>> corners(np.array([[2.0, 1.0, 4.0, 2.0, 90.0]])).round(9).tolist()
-    [[[3.0, -1.0], [3.0, 3.0], [1.0, 3.0], [1.0, -1.0]]]
-    """
+    """Return the corners of N rotated boxes, (N, 4, 2)."""
     cosine, sine = _directions(boxes[:, 4])
     along = _SIGNS[:, 0] * boxes[:, 2, None]
     across = _SIGNS[:, 1] * boxes[:, 3, None]
-    result = np.empty((len(boxes), 4, 2))
-    result[..., 0] = boxes[:, 0, None] + along * cosine[:, None] - across * sine[:, None]
-    result[..., 1] = boxes[:, 1, None] + along * sine[:, None] + across * cosine[:, None]
-    return result
+    x = boxes[:, 0, None] + along * cosine[:, None] - across * sine[:, None]
+    y = boxes[:, 1, None] + along * sine[:, None] + across * cosine[:, None]
+    return np.stack([x, y], axis=-1)
 
 
 def corner_moves(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -68,10 +59,8 @@ def width_marks(boxes: FloatArray) -> FloatArray:
 def bounds(boxes: FloatArray) -> FloatArray:
     """Return the axis-aligned bounds of N rotated boxes as left, top, right, bottom, (N, 4)."""
     cosine, sine = np.abs(_directions(boxes[:, 4]))
-    half = np.empty((len(boxes), 2))
-    half[:, 0] = boxes[:, 2] * cosine + boxes[:, 3] * sine
-    half[:, 1] = boxes[:, 2] * sine + boxes[:, 3] * cosine
-    half /= 2
+    width, height = boxes[:, 2], boxes[:, 3]
+    half = np.stack([width * cosine + height * sine, width * sine + height * cosine], 1) / 2
     return np.concatenate([boxes[:, :2] - half, boxes[:, :2] + half], axis=1)
 
 
@@ -116,12 +105,6 @@ def from_corners(points: FloatArray) -> tuple[FloatArray, BoolArray]:
     A rectangle may begin with any corner and go in either direction. A quadrilateral counts as a
     rectangle if its corners lie within 1 px, or 1 % of the longer side, of the corners of one.
     Other quadrilaterals get the smallest rectangle around them. Angles are from 0 up to 90.
-
-    Examples
-    --------
-    >>> boxes, is_rectangle = from_corners(np.array([[[1.0, 0], [3, 0], [3, 8], [1, 8]]]))
-    >>> boxes.tolist(), is_rectangle.tolist()
-    ([[2.0, 4.0, 2.0, 8.0, 0.0]], [True])
     """
     if not len(points):
         return np.zeros((0, 5)), np.zeros(0, np.bool_)

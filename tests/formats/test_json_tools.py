@@ -329,15 +329,6 @@ def test_a_mask_of_labelme_is_a_picture_between_two_corners(tmp_path):
     assert np.argwhere(filled).tolist() == [[20, 11], [20, 12], [21, 11]]
 
 
-def test_shapes_of_labelme_in_one_group_are_told(tmp_path):
-    shapes = [
-        of_labelme([[x, 20], [x + 9, 30]], group_id=group)
-        for x, group in ((1, 1), (30, 1), (50, 2))
-    ]
-    notes = alone(one(tmp_path, labelme(*shapes))).notes
-    assert notes[0] == "2 shapes in groups of several: each compared on its own"
-
-
 def test_objects_of_supervisely_are_by_those_who_drew_them(tmp_path):
     files = {"meta.json": META, "ds0/ann/a.png.json": supervisely(ANN, BOB)}
     data = read_coco(write(tmp_path, **files), time_key="created_at")

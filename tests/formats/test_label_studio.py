@@ -211,7 +211,6 @@ def test_a_region_without_a_size_takes_that_of_others_or_the_given_one(tmp_path)
         data = of_tasks(tmp_path, unsized, task(2, work(1, BOX), work(2, BOX)))
     assert sorted(data.image_size.tolist()) == [[200, 100], [400, 300]]
     assert data.annotations.bbox[data.annotations.image == 0].tolist() == [[40, 30, 200, 150]] * 2
-    assert "1 image without original_width: 400 × 300 pixels, as given" in data.notes
 
 
 # Names of images from URLs, parts of which are the same for other images.

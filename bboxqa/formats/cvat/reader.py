@@ -141,7 +141,6 @@ def _box(values: Mapping[str, str]) -> list[float]:
 
 
 def _points(element: Element) -> list[float]:
-    """Return the coordinates of points as a flat list of x and y."""
     text = element.values.get("points", "").strip(" ;")
     pairs = [pair.split(",") for pair in text.split(";")]
     if not text or any(len(pair) != 2 for pair in pairs):
@@ -335,8 +334,6 @@ class _Records:
             elif name and self._labels and name not in self._labels:
                 problem = f"label {one_line(name)!r} is not among the labels at the beginning"
                 into.defect("T041", f"{problem} of the file", where, row)
-            elif "joints" in shape:
-                into.check_joints(what, len(shape["joints"]), name, where, row)
 
     def _check_frames(self, path: Path, shown: str) -> None:
         """Refuse videos with far more frames than shapes, as each frame takes memory."""

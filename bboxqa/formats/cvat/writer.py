@@ -56,7 +56,6 @@ def _files(content: Content) -> Iterator[Written]:
 
 
 def _element(content: Content, annotation: Record) -> str:
-    """Return the shape of an annotation, a skeleton with its points inside."""
     label = content.category_names[annotation["category_id"]]
     if not _is_skeleton(content, annotation):
         return _shape(*_where(content, annotation), label, annotation)
@@ -158,7 +157,6 @@ def _points(x: Iterable[float], y: Iterable[float]) -> dict[str, str]:
 
 
 def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
-    """Return the element name of a shape, and its geometry attributes."""
     if has_joints(annotation):
         places = annotation["keypoints"]
         return "points", _points(places[::3], places[1::3])
@@ -224,10 +222,5 @@ CVAT_XML = Writer(
     keeps=_is_held,
     reads={"category": _plain_name, "annotator": _plain_name, "image": plain_xml},
     needs_sizes="all images",
-    # Numbers, true and false become texts.
-    becomes_text=lambda name, value: (
-        name != "rotation"
-        and isinstance(value, int | float)
-        and _is_held(f"{ATTRIBUTES}.{name}", value)
-    ),
+    makes_texts=True,
 )  # fmt: skip

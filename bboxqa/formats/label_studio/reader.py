@@ -10,7 +10,7 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.formats.document import Record, Where
 from bboxqa.formats.heads import as_list
-from bboxqa.formats.images import given_size, given_words
+from bboxqa.formats.images import given_size
 from bboxqa.formats.label_studio.tasks import (
     GROUND_TRUTH,
     REVIEW,
@@ -243,9 +243,7 @@ class _Records:
                 self._images.append((record, address, task))
                 if size is None and len(task.images) <= 1:
                     size = size_of(task.data.get("width"), task.data.get("height"))
-                if size is None:
-                    size = given_size(self._into.settings.choices, short_path(address))
-                    self._tally["given"] += size is not None
+                size = size or given_size(self._into.settings.choices, short_path(address))
             for side, pixels in zip(SIDES, size or (), strict=False):
                 record.setdefault(side, pixels)
 
@@ -355,9 +353,6 @@ class _Records:
         if n := self._tally["truth"]:
             marked = f"{count(n, 'annotation')} marked as ground truth"
             into.notes.append(f"{marked}; as the truth of the others: --reference {GROUND_TRUTH!r}")
-        if n := self._tally["given"]:
-            some = f"{count(n, 'image')} without original_width"
-            into.notes.append(f"{some}: {given_words(into.settings.choices)}")
         if undrawn := [each for each in self._several if each not in self._drawn]:
             keys = first_few(undrawn, 5, lambda each: repr(one_line(each)))
             some = f"nobody drew on the images under {keys}, which count as empty"

@@ -173,7 +173,6 @@ def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPla
 def _read(
     translate: Translate, path: Path, settings: ReadSettings
 ) -> tuple[RawDocument, ToolOrigin]:
-    """Return the records of a source as a COCO document, and what was collected of it."""
     found = ToolOrigin(path, settings)
     translate(path, found)
     found.flush()
@@ -294,8 +293,8 @@ def json_objects(
     """Yield files with their JSON objects; a file that cannot be read is reported as a defect."""
     for number, member in enumerate(members):
         into.step(number, len(members))
-        found = json_of(member, into, lambda text: [msgspec.json.decode(text)]) or []
-        if found and not isinstance(found[0], dict):
+        found = json_of(member, into)
+        if isinstance(found, dict):
+            yield member, found
+        elif found is not None:
             into.defect("T001", f"{member.name}: expected an object", Where(member.name, ""))
-            continue
-        yield from ((member, each) for each in found)

@@ -306,8 +306,8 @@ class Writer(msgspec.Struct, frozen=True):
     """Whether a file can only be read back if its name ends in one of `suffixes`."""
     lists_parts: bool = False
     """Whether the format lists the images of parts, and does not write a data set for each."""
-    becomes_text: Callable[[str, object], bool] = lambda *_: False
-    """Whether the value of an attribute is read back as a text though it is none."""
+    makes_texts: bool = False
+    """Whether values of attributes that are no texts are read back as texts."""
 
 
 # Rings that are bridged, and points of rings that overlap: joining more takes minutes.

@@ -258,7 +258,9 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         yield f"changed: {some} of key points without a box got one around their points in {title}"
     given = (each.get(ATTRIBUTES) for each in (*content.annotations, *content.apart))
     pairs = (pair for each in given if isinstance(each, dict) for pair in each.items())
-    if names := sorted({key for key, each in pairs if to_format.becomes_text(key, each)}):
+    numbers = (e for e in pairs if e[0] != "rotation" and isinstance(e[1], int | float))
+    kept = {key for key, e in numbers if to_format.keeps(f"{ATTRIBUTES}.{key}", e)}
+    if (names := sorted(kept)) and to_format.makes_texts:
         yield f"changed: numbers and true become text in attributes of {title}: {_quoted(names)}"
 
 
