@@ -154,6 +154,8 @@ def _masks_of(layer: Record, image: Record) -> dict[str, RowMask]:
     width, height = size = checked_size((image["width"], image["height"]))
     given = mapping(layer.get("mask_annotation_ids_mapping"))
     numbers = {own_id: number for own_id, number in given.items() if type(number) is int}
+    if len({*numbers.values()}) < len(numbers):
+        raise MaskProblemError("is in a raster_layer that gives several annotations one number")
     # Alternating numbers and run lengths, row by row.
     flat = items(layer.get("dense_rle"))
     if len(flat) % 2 or not all(type(each) is int and 0 <= each < MAX_MASK_PIXELS for each in flat):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.columns import mask_of
 from bboxqa.formats.document import Record, Where
@@ -54,7 +55,7 @@ class _Subset:
         # The points of each label, and the pairs that its skeleton connects.
         self._points: dict[int, list[str]] = {}
         listed = items(mapping(categories.get("points")).get("items"))
-        for given in map(mapping, listed):
+        for place, given in enumerate(map(mapping, listed)):
             joints = [plain_text(name) for name in items(given.get("labels"))]
             name = self._name_of(given.get("label_id"))
             pairs = [*map(items, items(given.get("joints")))]
@@ -62,7 +63,13 @@ class _Subset:
             first = 0 if any(0 in pair for pair in pairs) else 1
             named = dict(enumerate(joints, first))
             ends = [[named[n] for n in pair if type(n) is int and n in named] for pair in pairs]
-            limbs = [(each[0], each[1]) for each in ends if len(each) == 2]
+            both = [*zip(ends, pairs, strict=True)]
+            limbs = [(each[0], each[1]) for each, pair in both if len(each) == len(pair) == 2]
+            wrong = [pair for each, pair in both if not len(each) == len(pair) == 2]
+            if joints and wrong:
+                found = f"skeleton joins {cut(str(wrong[0]))}"
+                problem = f"{found}; expected two of {len(joints)} points"
+                into.defect("K006", problem, Where(member, f"/categories/points/items/{place}"))
             if joints and name is not None:
                 self._points[given["label_id"]] = joints
                 into.skeleton(name or UNLABELLED, joints, limbs)
@@ -105,6 +112,8 @@ class _Subset:
                     some = f"the file lists {count(len(self._names), 'label')}, from 0 on"
                     problem = f"{label}: label_id is {str(key)[:40]}; {some}"
                     self._into.defect("T050", problem, at, row)
+                n_points = len(shape.get("keypoints", ())) // 3
+                self._into.check_joints(f"{label}:", n_points, shown, at, row)
 
     def _name_of(self, number: object) -> str | None:
         """Return the name of the label with a number; None if the file has no such label."""

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -177,20 +178,25 @@ def _json_rows(name: str, text: str) -> Table:
             line, stop = line + text.count("\n", before, start), start + len(row)
             yield line, row
 
-    def rows() -> Iterator[tuple[int, dict[str, Any]]]:
+    def rows(used: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
         decode = msgspec.json.Decoder(dict[str, Any]).decode
+        keys = [json.dumps(each, ensure_ascii=False) for each in used]
         for number, line in texts():
             try:
                 row = decode(line)
+                # Decoding keeps the last of equal keys; objects inside of the row have their own.
+                is_doubtful = any(line.count(key) > 1 for key in keys)
+                pairs = json.loads(line, object_pairs_hook=list) if is_doubtful else ()
             except _NOT_JSON as error:
                 problem = f"{name}: line {number}: is not a JSON object: {error}"
                 raise BrokenTextError([problem], "Write one JSON object on each line.") from None
+            refuse_repeated(f"{name}: line {number}", [key for key, _ in pairs], used)
             yield number, row
 
     header = (*dict.fromkeys(key for _, row in islice(rows(), _CHUNK) for key in row),)
 
     def chunks(places: Sequence[int]) -> Iterator[Rows]:
-        found = rows()
+        found = rows([*map(header.__getitem__, places)])
         while some := list(islice(found, _CHUNK)):
             cells = {place: [row.get(header[place]) for _, row in some] for place in places}
             yield Rows([at for at, _ in some], cells)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -70,6 +70,9 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
         found = (0, "as CVAT and datumaro write them")
     elif chosen is not None:
         found = (chosen, "as given")
+    if said not in ("", "0", "1"):
+        problem = f"{file}: first_pixel is {one_line(said)!r}; expected 0 or 1"
+        into.defect("T001", problem, where)
     into.tally[f"{_HOW[found[0]]}, {found[1]}"] += b"<bndbox" in data
     inner = path_below(root.said("filename"))
     last, name = PurePosixPath(inner).name, _in_folder(inner, place)
@@ -86,7 +89,9 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
     for number, each in enumerate(root.all("object"), start=1):
         at = Where(member.name, each.line)
         with into.refusing(f"object {number}", at):
-            shape, is_turned = _shape_of(each, found[0])
+            # Along an edge of the image, corners of both axes may be equal.
+            edges = {0, 1, image.get("width"), image.get("height")}
+            shape, is_turned = _shape_of(each, found[0], edges)
             record = {**shape, "image_id": image["id"]}
             into.sign(record, clean(each.said("annotator")))
             marks = [mark for mark in _MARKS if each.said(mark) in ("1", "true", "True", "yes")]
@@ -99,7 +104,7 @@ def _add_file(into: Collector, images: FileImages, place: str, member: Member) -
                 into.defect("T030", problem, at, row)
 
 
-def _shape_of(found: Element, base: int) -> tuple[Record, bool]:
+def _shape_of(found: Element, base: int, edges: Container[object]) -> tuple[Record, bool]:
     """Return the geometry keys of an object, and whether its corners were swapped."""
     rotated, box, outline = map(found.find, ("robndbox", "bndbox", "polygon"))
     if rotated is not None:
@@ -117,8 +122,12 @@ def _shape_of(found: Element, base: int) -> tuple[Record, bool]:
             raise shapes.ValueProblemError("has no bndbox, as Pascal VOC needs")
         return shapes.outlined(points), False
     texts = {each.name: each.text.strip() for each in box.inside}
-    left, top, right, bottom = shapes.numbers_of(texts, _BOX_SIDES)
+    given = left, top, right, bottom = shapes.numbers_of(texts, _BOX_SIDES)
     is_turned = left > right or top > bottom
+    for one, other in ((3, 0), (2, 1)) if is_turned else ():
+        if given[one] == given[other] and given[one] not in edges:
+            what = f"{_BOX_SIDES[one]} repeats {_BOX_SIDES[other]}"
+            raise shapes.ValueProblemError(f"{what}, so that the corners are out of order")
     (left, right), (top, bottom) = sorted((left, right)), sorted((top, bottom))
     # With inclusive corners, each side is a pixel longer.
     bbox = [left - base, top - base, right - left + base, bottom - top + base]

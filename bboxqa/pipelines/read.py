@@ -168,7 +168,7 @@ def _read(source: Data, reading: ReadSettings) -> Dataset:
     if not (is_list or isinstance(source, str | PathLike | Mapping)):
         from bboxqa.formats.box_tables.columns import rows_in, table_bytes
 
-        rows = rows_in(source)
+        rows = rows_in(source, reading.choices)
         if rows is not None:
             return _read_bytes(table_bytes(rows, reading.choices), "table.jsonl", reading)
     files = cast("Files", source)

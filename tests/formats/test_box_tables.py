@@ -236,6 +236,7 @@ OBJECTS = [
     ({"polygons": [[1, 2]], "category": [1]}, "has 'category', but no box; expected four numbers"),
     ({"bbox": ONE, "category": "c"}, LENGTHS),
     ([{"label": "cat", "left": 9, "top": 1}], "has 'label', 'left', 'top', but no box"),
+    ({"bbox": ONE, "boxes": [[5, 6, 7, 8]]}, "object 1: has different boxes in 'bbox', 'boxes'"),
     ([STUDIO], "object 1: is of Label Studio, in percent; expected its export as JSON"),
 ]
 

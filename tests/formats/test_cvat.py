@@ -199,6 +199,15 @@ def test_videos_of_a_project_have_frames_of_their_own(tmp_path):
     assert data.assigned[row].tolist() == [False, True]
 
 
+def test_skeletons_without_a_joint_of_their_label_are_findings(tmp_path):
+    more = "<label><name>nose</name><parent>cat</parent></label>"
+    labels = head("ann").replace("</labels>", f"{more}{more.replace('nose', 'tail')}</labels>")
+    nose = shape("points", "nose", points="1,2", outside=0, occluded=0)
+    path = written(tmp_path / "a.xml", labels, image("a.jpg", shape("skeleton", inside=nose)))
+    (found,) = (each for each in validate(path).findings if each.code == "K001")
+    assert "skeleton has 1 point; its label 'cat' has 2" in found.message
+
+
 def test_skeletons_with_most_joints_left_out_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("bboxqa.formats.translation.collector.most_joints", lambda n: n)
     labels = head("ann").replace("</labels>", "<label><name>tail</name><parent>cat</parent></label>"

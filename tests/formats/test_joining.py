@@ -283,12 +283,12 @@ def test_a_file_an_image_is_one_data_set_without_people(tmp_path, is_folder):
     ]
 
 
-def test_the_root_category_of_roboflow_is_kept(tmp_path):
+def test_the_root_category_of_roboflow_is_kept_and_told(tmp_path):
     content = document([annotation(1, 1, 1)], [image(1, "a.jpg")])
     content["categories"] = [
         {"id": 0, "name": "cells", "supercategory": "none"},
         {"id": 1, "name": "red cell", "supercategory": "cells"},
     ]
     notes, _, names = merged(tmp_path, write(tmp_path / "a.json", content))
-    assert notes == []
+    assert notes == ["kept: the root category 'cells'; to leave it out: --map cells="]
     assert names == {0: "cells", 1: "red cell"}

@@ -196,6 +196,12 @@ def test_limbs_stay_in_cvat_and_are_lost_elsewhere(tmp_path):
             bboxqa.convert(source, tmp_path / f"out{ENDINGS.get(to, '')}", to=to)
 
 
+def test_a_limb_of_a_joint_that_is_none_is_named(tmp_path):
+    path = of_datumaro(tmp_path, [[1, 2], [3, 9]])
+    (finding,) = (each for each in bboxqa.validate(path).findings if each.code == "K006")
+    assert finding.message.startswith("skeleton joins [3, 9]; expected two of")
+
+
 def test_very_many_joints_that_annotations_lack_are_refused():
     # 12,000 graphs with a point of another name each took 2 GB.
     into = Collector()

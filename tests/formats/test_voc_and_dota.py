@@ -110,6 +110,9 @@ def test_objects_name_their_annotators_as_fiftyone_writes_them(tmp_path):
         alone(tmp_path)
 
 
+FIRST = "first_pixel is '{}'; expected 0 or 1"
+
+
 @pytest.mark.parametrize(
     ("text", "code", "line", "words"),
     [
@@ -121,6 +124,8 @@ def test_objects_name_their_annotators_as_fiftyone_writes_them(tmp_path):
         (xml("<object><name>cat</name></object>"), "T001", 4, "has no bndbox"),
         (xml(thing(1, 1, 9, 9, name="")), "T004", 4, "an object has no name"),
         (xml(thing(1, 1, 9, 9)).replace("</size>", ""), "T001", 5, "mismatched tag"),
+        *((xml(f"<first_pixel>{e}</first_pixel>"), "T001", None, FIRST.format(e))
+          for e in ("2", "x", "1.5")),
     ],
 )  # fmt: skip
 def test_a_defect_is_found_where_it_stands(tmp_path, text, code, line, words):

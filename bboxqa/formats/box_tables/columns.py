@@ -14,7 +14,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
-from bboxqa.formats.tables import Rows
+from bboxqa.formats.tables import Rows, refuse_repeated
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES
 from bboxqa.formats.translation.shapes import LARGEST, LEAST_PIXELS, ValueProblemError, items
@@ -334,6 +334,9 @@ def _cells_in(given: Cells) -> tuple[Cells, str]:
     if "original_width" in held:
         raise ValueProblemError("is of Label Studio, in percent; expected its export as JSON")
     whole = [key for key in held if plain_name(key) in _OF_OBJECTS["bbox"]]
+    if any(held[key] != held[whole[0]] for key in whole):
+        names = ", ".join(map(repr, map(one_line, whole)))
+        raise ValueProblemError(f"has different boxes in {names}; expected one of them")
     columns = _columns_of_objects(tuple(held), *whole[:1])
     found = {key: held[name] for key, name in columns.of.items()}
     # An annotator who was asked and drew nothing has no box.
@@ -359,7 +362,7 @@ def holds(value: object) -> bool:
     return value not in (None, [], {}) and not (isinstance(value, float) and np.isnan(value))
 
 
-def rows_in(source: object) -> list[dict[str, Any]] | None:
+def rows_in(source: object, choices: Choices) -> list[dict[str, Any]] | None:
     """Return the rows of a table; None if the value is not a table."""
     if isinstance(source, list | tuple):
         is_table = bool(source) and all(isinstance(each, Mapping) for each in source)
@@ -368,6 +371,10 @@ def rows_in(source: object) -> list[dict[str, Any]] | None:
     named = (("to_dicts", ()), ("to_pylist", ()), ("to_list", ()), ("to_dict", ("records",)))
     for name, arguments in named:
         if hasattr(source, "shape") and hasattr(source, name):
+            names = getattr(source, "column_names", None) or [*getattr(source, "columns", ())]
+            header = [str(each) for each in names]
+            # Rows would have the last column of a name.
+            refuse_repeated("table", header, columns_of(header, choices.columns).of.values())
             found: list[dict[str, Any]] = getattr(source, name)(*arguments)
             return found
     return None

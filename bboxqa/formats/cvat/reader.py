@@ -334,6 +334,8 @@ class _Records:
             elif name and self._labels and name not in self._labels:
                 problem = f"label {one_line(name)!r} is not among the labels at the beginning"
                 into.defect("T041", f"{problem} of the file", where, row)
+            elif "joints" in shape:
+                into.check_joints(what, len(shape["joints"]), name, where, row)
 
     def _check_frames(self, path: Path, shown: str) -> None:
         """Refuse videos with far more frames than shapes, as each frame takes memory."""

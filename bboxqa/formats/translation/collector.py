@@ -273,6 +273,13 @@ class Collector:
         if len({*joints}) == len(joints):
             self._skeletons.setdefault(name, (joints, limbs))
 
+    def check_joints(self, label: str, n: int, name: str, where: Where, row: int) -> None:
+        """Report an annotation, called `label`, with other joints than its category lists."""
+        n_listed = len(self._skeletons.get(name, ((), ()))[0])
+        if row >= 0 and n and n_listed and n != n_listed:
+            problem = f"{label} has {count(n, 'point')}; its label {one_line(name)!r} has"
+            self.defect("K001", f"{problem} {n_listed}", where, row)
+
     def annotation(self, record: Record, where: Where) -> int:
         """Add an annotation; return its row among annotations with boxes, or -1 without a box."""
         joints = record.pop("joints", None)

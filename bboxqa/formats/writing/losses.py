@@ -1,6 +1,7 @@
 """What a format cannot hold of a content, computed from what it holds."""
 
 import math
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -245,6 +246,11 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
         if unused := [name for name in content.category_names.values() if name not in used]:
             some = count(len(unused), "category", "categories")
             lost.append(f"{some} that no annotation has ({_quoted(unused)})")
+    elif (root := next((e for e in content.categories if e["id"] == 0), None)) is not None:
+        above = {e.get("supercategory") for e in content.categories if e is not root}
+        if above == {root["name"]} and all(e["category_id"] for e in content.annotations):
+            option = f"--map {shlex.quote(root['name'] + '=')}"
+            yield f"kept: the root category {root['name']!r}; to leave it out: {option}"
     lost += _lost_ids(content, holds)
     if lost:
         yield f"left out, as {title} cannot hold it: {', '.join(lost)}"
