@@ -273,8 +273,8 @@ OF_ONE = [[1, 1, 1, 1, None], [1, 1, 1, 1, None], [1, 1, 1, 2, 2], [1, 1, 2, 2, 
         (np.ones((3, 3), int), "fleiss_kappa", {}, []),
         (np.eye(2, 30, 29, int) + 1, "fleiss_kappa", {}, [LOST]),
         (SINGLE, "fleiss_kappa", {"bootstrap": 0},
-         ["units have 1 to 3 ratings", "1 unit with one rating only: nothing to compare there"]),
-        (OF_ONE, "fleiss_kappa", {"bootstrap": 0}, ["units have 2 to 4 ratings"]),
+         ["1 unit with one rating only: nothing to compare there"]),
+        (OF_ONE, "fleiss_kappa", {"bootstrap": 0}, []),
     ],
 )  # fmt: skip
 def test_notes(values, name, settings, said):
@@ -419,7 +419,6 @@ def test_bca_of_a_mean_over_pairs_that_share_little_is_moved_by_the_bias():
     error = percentile.coefficients["cohen_kappa"].standard_error
     assert abs(bias) > 0.25 * error
     assert moved == pytest.approx([-bias, -bias], abs=0.25 * error)
-    assert any(f"cohen_kappa has a bias of about {bias:+.4f}" in note for note in percentile.notes)
 
 
 def test_an_array_is_no_ratings():

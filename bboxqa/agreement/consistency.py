@@ -29,12 +29,10 @@ _ROUNDING = 1e-13
 
 def _table(scores: NDArray[Any]) -> FloatArray:
     table = np.asarray(scores, np.float64)
-    if table.ndim != 2:
-        found = f"scores have {count(table.ndim, 'dimension')}"
-        raise DatasetError([f"{found}; expected one row per unit and one column per annotator"])
-    for row, column in np.argwhere(np.isinf(table))[:1].tolist():
-        found = f"scores: row {row}, column {column}: score is {table[row, column]}"
-        raise DatasetError([f"{found}; expected a finite number, or NaN where it is missing"])
+    if table.ndim != 2 or np.isinf(table).any():
+        found = "have an infinite number" if table.ndim == 2 else f"have shape {table.shape}"
+        expected = "a row of finite numbers for each unit, with NaN where one is missing"
+        raise DatasetError([f"scores {found}; expected {expected}"])
     return table
 
 
@@ -58,11 +56,7 @@ def centred_columns(table: FloatArray) -> FloatArray:
 
 
 def cronbach_sums(table: FloatArray) -> FloatArray:
-    """Return the sums by unit of which alpha is a function, (J + 3, N), from centred scores.
-
-    1, the square of the unit's total, the sum of its squares, and its J scores: a bootstrap adds
-    columns with any weights.
-    """
+    """Return the sums by unit of which alpha is a function, (J + 3, N), from centred scores."""
     centred = centred_columns(table)
     own = (np.ones(len(table)), centred.sum(1) ** 2, (centred**2).sum(1))
     return np.concatenate([np.stack(own), centred.T])

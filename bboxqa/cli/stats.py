@@ -12,9 +12,8 @@ from bboxqa.cli.options import A_PATH, COMPARE, READ, Option, params
 
 _OPTIONS = params(
     Option("--layout", READ,
-        "What a row is: one rating (long), one annotator (raters-x-units), one unit "
-        "(units-x-raters), or one unit with the number of times each value was chosen (counts); "
-        "default found from the header.",
+        "What a row is: one rating (long), one annotator, one unit, or one unit with the number of "
+        "times each value was chosen (counts); default found from the header.",
         type=click.Choice(("long", "raters-x-units", "units-x-raters", "counts"))),
     Option("--unit COLUMN", READ, "Column of units, in long tables; default unit.", default="unit"),
     Option("--annotator COLUMN", READ,
@@ -30,15 +29,14 @@ _OPTIONS = params(
         "Such as krippendorff_alpha, or all; default those that suit the table. Can be given "
         "several times.", to="coefficients", multiple=True),
     Option("--level", COMPARE,
-        "Level of measurement, for alpha; masi and jaccard compare sets of labels; default "
-        "nominal.", default="nominal",
-        type=click.Choice(("nominal", "ordinal", "interval", "ratio", "masi", "jaccard"))),
+        "Level of measurement, for alpha; masi and jaccard are of sets of labels; default nominal.",
+        type=click.Choice(("nominal", "ordinal", "interval", "ratio", "masi", "jaccard")),
+        default="nominal"),
     Option("--weights", COMPARE,
         "Partial agreement of close values, for weighted coefficients; none with identity; default "
         "identity.", type=click.Choice(("identity", "linear", "quadratic")), default="identity"),
     Option("--annotators", COMPARE,
-        "Show which annotators answer alike instead: the share of equal answers, the cosine of "
-        "numbers, and groups by k-means and by a tree.", is_flag=True),
+        "Show who answers alike instead: equal answers, cosine, and groups.", is_flag=True),
     Option("--association COLUMN COLUMN", COMPARE,
         "Show whether two columns go together instead: chi-square and Cramér's V.", nargs=2),
     "bootstrap", "seed", "interval",

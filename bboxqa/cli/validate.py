@@ -39,8 +39,7 @@ _OPTIONS = params(
     Option("--images DIR", READ,
         "Folder of the images, or a folder above them and the file: they are opened and compared "
         "with the file. Can be given several times.", multiple=True, type=A_PATH),
-    Option("--ground-truth FILE", READ, "The COCO file that results belong to.", rare=True,
-        type=A_PATH),
+    Option("--ground-truth FILE", READ, "The COCO file of results.", rare=True, type=A_PATH),
     *shared.SOURCE_OPTIONS,
     Option("--select CODES", COMPARE,
         "Only these rules, such as P,R0; default all. Can be given several times.",
@@ -49,31 +48,24 @@ _OPTIONS = params(
         "Not these rules, such as I007. Can be given several times.",
         multiple=True, parse=",".join),
     Option("--per-file-ignores GLOB:CODES", COMPARE,
-        "Not these rules in files whose names match. Can be given several times.", rare=True,
-        multiple=True),
-    Option("--fail-on", COMPARE,
-        "Exit with 1 if findings have this severity or a higher one; default error.",
+        "Not these in files of such names. Can be given several times.", rare=True, multiple=True),
+    Option("--fail-on", COMPARE, "Exit with 1 at this severity or above; default error.",
         type=shared.A_SEVERITY),
-    Option("--min-severity", COMPARE,
-        "List findings of this severity or a higher one; default info.", rare=True,
-        type=shared.A_SEVERITY),
-    Option("--baseline FILE", COMPARE, "Report only findings that are not in this file.",
-        type=A_PATH),
+    Option("--min-severity", COMPARE, "List findings of this severity or above; default info.",
+        rare=True, type=shared.A_SEVERITY),
+    Option("--baseline FILE", COMPARE, "Report only findings that it lacks.", type=A_PATH),
     Option("--write-baseline FILE", COMPARE,
         "Write all findings to this file as known, and exit with 0.", type=A_PATH),
     Option("--config FILE", COMPARE,
         "Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the nearest "
         "pyproject.toml. Options on the command line replace them."),
-    Option("--fix", OUT, "Write NAME.fixed.json with the fixes that lose no information.",
-        is_flag=True),
+    Option("--fix", OUT, "Write NAME.fixed.json with fixes that lose nothing.", is_flag=True),
     Option("--diff", OUT, "Print what --fix would change, and write nothing.", is_flag=True),
-    Option("--in-place", OUT, "With --fix: change the file itself, and keep NAME.json.bak.",
-        is_flag=True),
+    Option("--in-place", OUT, "With --fix: change the file, and keep NAME.json.bak.", is_flag=True),
     Option("--unsafe-fixes", OUT,
         "With --fix or --diff: also fixes that may lose or guess information.", is_flag=True),
-    Option("--force", OUT,
-        "Replace an existing NAME.fixed.json, and with --split a folder of pages.", rare=True,
-        is_flag=True),
+    Option("--force", OUT, "Replace NAME.fixed.json, and with --split a folder of pages.",
+        rare=True, is_flag=True),
     Option("--max-findings N", OUT,
         "List at most N findings for each rule and file, 0 for all; default 10 as text, 100 as "
         "html, otherwise all.", rare=True, type=click.IntRange(min=0)),
@@ -123,7 +115,11 @@ def validate(*, paths: tuple[Path, ...], **values: Any) -> int:
     if page is not None:
         from bboxqa.pipelines.pictures import write_report
 
-        typed = _shown(shlex.join(["bboxqa", *sys.argv[1:]]), given)
+        typed = shlex.join(["bboxqa", *sys.argv[1:]])
+        if given.pseudonyms is not None:
+            from bboxqa.core.pseudonyms import hider, pseudonyms_of
+
+            typed = str(hider(pseudonyms_of(given.pseudonyms, ()))(typed))
         with console.tracking() as progress:
             notes = write_report(report, page, progress, settings, given.choices, typed)
         console.show_notes(notes)
@@ -139,7 +135,7 @@ def validate(*, paths: tuple[Path, ...], **values: Any) -> int:
         known = f"{len(report.findings):,} known findings"
         click.echo(f"Written: {given.write_baseline}, {known}", err=True)
         return 0
-    _show(report, given, paths)
+    _show(report, given)
     if not is_for_readers:
         # Programs that read the output expect it in any case.
         _check_examined(report)
@@ -166,7 +162,7 @@ def _report(paths: tuple[Path, ...], settings: "ValidateSettings", given: Any) -
     return report if known is None else new_findings(report, known, limit)
 
 
-def _show(report: "FoundReport", given: Any, paths: tuple[Path, ...]) -> None:
+def _show(report: "FoundReport", given: Any) -> None:
     """Print a report, or write it."""
     if given.statistics:
         from bboxqa.report.findings import statistics_lines
@@ -175,18 +171,8 @@ def _show(report: "FoundReport", given: Any, paths: tuple[Path, ...]) -> None:
     elif given.output_format == "text":
         from bboxqa.report.findings import summary_lines, text_lines
 
-        # The options that affect findings, as they are typed.
-        typed = [("images", folder) for folder in given.images or ()]
-        typed += [(n, getattr(given, n)) for n in ("ground_truth", "config", "select", "ignore")]
-        words = (
-            f" --{name.replace('_', '-')} {shlex.quote(_shown(str(value), given))}"
-            for name, value in typed
-            if value is not None
-        )
         verbose = given.verbose or given.max_findings is not None
-        named = _shown(shlex.join(clean(str(each)) for each in paths), given)
-        lines = text_lines(report, options="".join(words), paths=named, verbose=verbose)
-        lines = summary_lines(report) if given.quiet else lines
+        lines = summary_lines(report) if given.quiet else text_lines(report, verbose=verbose)
     else:
         lines = view(FINDING_VIEWS, given.output_format)(report)
     if given.output is not None:
@@ -196,15 +182,6 @@ def _show(report: "FoundReport", given: Any, paths: tuple[Path, ...]) -> None:
         shown = _SEVERITY.sub(lambda m: m[1] + click.style(m[2], _COLOURS[m[2]]), line)
         # Colours are left out where the output is no terminal.
         click.echo(shown, color=False if environ.get("NO_COLOR") else None)
-
-
-def _shown(path: str, given: Any) -> str:
-    """Return a path, with pseudonyms in place of the names in it if there is a key."""
-    from bboxqa.core.pseudonyms import hider, pseudonyms_of
-
-    return (
-        path if given.pseudonyms is None else str(hider(pseudonyms_of(given.pseudonyms, ()))(path))
-    )
 
 
 def _check_examined(report: "FoundReport") -> None:

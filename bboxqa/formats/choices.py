@@ -56,14 +56,11 @@ def reading(
 ) -> Iterator[None]:
     """Supply what the files of annotation tools lack, for all files read inside the `with` block.
 
-    Raises ConfigError if a value is invalid, and DatasetError if a file of sizes cannot be read.
-
     Parameters
     ----------
     image_size : tuple of int, path or mapping, optional
         Width and height in pixels of images whose size is otherwise unknown; or a table or
-        annotations with the size of each image; or sizes by image name. YOLO, for example, needs
-        sizes, as it writes coordinates relative to the image.
+        annotations with the size of each image; or sizes by image name.
     missing_txt : {"asked", "not-asked"}, optional
         Whether annotators were asked about images without a label file; by default, they were not.
     voc_base : {0, 1}, optional
@@ -75,13 +72,12 @@ def reading(
         image. Columns that are not given are recognised by name.
     box_format : str, optional
         The layout of boxes in tables: top left corner and size ("xywh"), two corners ("xyxy"), or
-        centre and size ("cxcywh"); by default, it is inferred from the column names, or else from
-        the numbers. The unit may follow, "-shares" of the image or "-pixels"; by default, it is
-        inferred from the numbers.
+        centre and size ("cxcywh"). The unit may follow, "-shares" of the image or "-pixels". Both
+        are inferred by default, from the column names or the numbers.
     rotated : str, optional
         The layout of boxes of five numbers in COCO files, such as "cxcywh-ccw-degrees": "cxcywh"
-        for the centre, "xywh" for the top left corner before rotation; "cw" or "ccw" for clockwise
-        or counter-clockwise angles; "degrees" or "radians". Without it, such files are refused.
+        for the centre, "xywh" for the top left corner before rotation; "cw" or "ccw"; "degrees" or
+        "radians". Without it, such files are refused.
     from_format : str, optional
         The format to read of a folder or archive that holds several, such as "coco".
     mask : str, optional

@@ -422,13 +422,6 @@ def _unit_columns(table: Table, columns: dict[str, str]) -> dict[str, str]:
     return chosen
 
 
-def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
-    """Return the categories of a table of units, with a value of its own for missed objects."""
-    missed = np.array([label == "missing" for label in (*state.labels, None)])[state.codes]
-    codes = np.where(missed, len(category.labels), category.codes)
-    return LabelColumn(codes, (*category.labels, "(missing)"))
-
-
 def _read_long(
     table: Table, columns: dict[str, str], *, of_units: bool
 ) -> dict[str | None, Ratings]:
@@ -436,7 +429,11 @@ def _read_long(
         raise DatasetError(problems, _NAME_COLUMNS)
     read = table.columns(list(dict.fromkeys([*columns.values(), *["state"] * of_units])))
     if of_units:
-        read["category"] = with_missed(read["category"], read["state"])
+        # A missed object is a value of its own.
+        state, category = read["state"], read["category"]
+        missed = np.array([label == "missing" for label in (*state.labels, None)])[state.codes]
+        value = np.where(missed, len(category.labels), category.codes)
+        read["category"] = LabelColumn(value, (*category.labels, "(missing)"))
     cells = {field: read[name] for field, name in columns.items()}
     # Spreadsheets add empty rows at the end.
     absent = [np.isin(np.arange(len(each)), each.missing()) for each in cells.values()]

@@ -87,25 +87,21 @@ def read_segments(
             raise DatasetError([f"{problem}; expected it in all files or in none"])
     problems = [each for table in tables for each in table.problems]
     rows, asked = list[_Row](), set[tuple[str, str]]()
-    is_guessed, n_rounded = False, 0
+    is_guessed = False
     names = names_of([Path(table.source.name) for table in tables])
     for number, (table, name) in enumerate(zip(tables, names, strict=True)):
         counted, is_shown = _unit_of(table, None if unit == "auto" else unit)
         is_guessed |= is_shown
         if not {"recording", "annotator"} & {*table.column}:
             asked.add(("recording", name))
-        for row, rounded in _rows_of(table, number, name, counted, problems):
-            rows.append(row)
-            n_rounded += rounded
+        rows += _rows_of(table, number, name, counted, problems)
     if problems:
         raise DatasetError(problems, _CORRECT)
     if not rows:
         listed = ", ".join(table.source.name for table in tables)
         raise DatasetError([f"no file has a segment: {listed}"], "Export them again.")
-    notes = [_SECONDS_NOTE] * is_guessed
-    if n_rounded:
-        notes.insert(0, f"{count(n_rounded, 'time')} finer than 1 ms, rounded half to even")
     asked |= {row[:2] for row in rows}
+    notes = [_SECONDS_NOTE] * is_guessed
     return _assembled(rows, asked, [table.source for table in tables], duration_ms, notes)
 
 
@@ -120,13 +116,12 @@ class _Table(msgspec.Struct, frozen=True, eq=False):
     """The unit of the times; None if the header does not name it."""
     rows: list[tuple[int, list[str]]]
     problems: list[str]
-    """Rows whose number of fields differs from that of the first row."""
 
 
 def _rows_of(
     table: _Table, number: int, name: str, unit: _Unit, problems: list[str]
-) -> Iterator[tuple[_Row, int]]:
-    """Yield the rows of a file, by `name` if no column names the annotator, and rounded times."""
+) -> Iterator[_Row]:
+    """Yield the rows of a file, by `name` if no column names the annotator."""
     time = f"a number of {'seconds' if unit == 's' else 'milliseconds'}, or hh:mm:ss.mmm"
     expected = {"recording": "the name of a recording", "annotator": "the name of an annotator"}
     expected |= {"tier": "the name of a tier", "start": time, "end": time, "label": "a label"}
@@ -142,10 +137,9 @@ def _rows_of(
                 f"{table.source.name}: line {line}: {problem}; expected {expected[key]}"
             )
         if not wrong:
-            (start, is_rounded), (end, is_end_rounded) = filter(None, times.values())
+            start, end = (time for time in times.values() if time is not None)
             recording, annotator, tier, label = map(cells.__getitem__, _NAMED)
-            row = (recording, annotator, tier, label, start, end, number, line)
-            yield row, is_rounded + is_end_rounded
+            yield recording, annotator, tier, label, start, end, number, line
 
 
 def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit, bool]:
@@ -169,23 +163,20 @@ def _unit_of(table: _Table, given: _Unit | None) -> tuple[_Unit, bool]:
     return named or "ms", False
 
 
-def milliseconds(text: str, unit: Literal["ms", "s"]) -> tuple[int, bool] | None:
-    """Return a number in a unit, or hh:mm:ss, as whole milliseconds, and whether it was rounded.
+def milliseconds(text: str, unit: Literal["ms", "s"]) -> int | None:
+    """Return a number in a unit, or hh:mm:ss, as whole milliseconds; None for other texts.
 
     >>> milliseconds("1.5", "s"), milliseconds("1:02:03,5", "s"), milliseconds("00:61", "s")
-    ((1500, False), (3723500, False), None)
+    (1500, 3723500, None)
     """
-    exact = None
+    exact = Decimal("Infinity")
     if _NUMBER.fullmatch(text):
         exact = _decimal(text) * (1000 if unit == "s" else 1)
     elif match := _CLOCK.fullmatch(text):
         hours, minutes, seconds = match[1], int(match[2]), _decimal(match[3])
         if seconds < 60 and (minutes < 60 or hours is None):
             exact = 1000 * (3600 * int(hours or 0) + 60 * minutes + seconds)
-    if exact is None or abs(exact) > _LONGEST_MS:
-        return None
-    whole = exact.to_integral_value(ROUND_HALF_EVEN)
-    return int(whole), whole != exact
+    return int(exact.to_integral_value(ROUND_HALF_EVEN)) if abs(exact) <= _LONGEST_MS else None
 
 
 def _decimal(text: str) -> Decimal:
@@ -273,8 +264,8 @@ def _of_elan(fields: Sequence[str]) -> _Columns | None:
         for place in range(2, 2 + formats):
             times = fields[place:label:formats]
             unit: _Unit = "ms" if all(map(str.isdigit, times)) else "s"
-            found = [each[0] if (each := milliseconds(time, unit)) else -1 for time in times]
-            if len(fields) > label and -1 < found[0] == found[1] - found[2]:
+            found = [each for time in times if (each := milliseconds(time, unit)) is not None]
+            if len(fields) > label and len(found) == 3 and 0 <= found[0] == found[1] - found[2]:
                 column = {"start": place, "end": place + formats, "label": label, "tier": 0}
                 is_named = fields[-1].lower().endswith(".eaf")
                 return column | ({"file": label + 1} if is_named else {}), unit

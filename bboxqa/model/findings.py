@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import PurePath
@@ -86,7 +86,7 @@ class Finding(msgspec.Struct, frozen=True):
     """What the value should be, in words."""
     fix: Literal["safe", "unsafe"] | None = None
     """The kind of fix, if any."""
-    edits: Sequence[Edit] = ()
+    edits: Iterable[Edit] = ()
     """The changes that fix it."""
     count: int = 1
     """Number of records with the defect; above 1 for a summary."""
@@ -151,15 +151,16 @@ class FoundReport(msgspec.Struct, frozen=True):
     """What was not examined, and how files were read."""
 
     def __repr__(self) -> str:
-        errors, warnings, infos = (self.severities[each] for each in Severity)
-        numbers = f"{count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info"
-        return f"<Report of {count(len(self.files), 'file')}: {numbers}>"
+        return f"<Report of {count(len(self.files), 'file')}: {self.totals()}>"
+
+    def totals(self) -> str:
+        """Return the number of findings of each severity, in words."""
+        errors, warnings, infos = (self.severities.get(each, 0) for each in Severity)
+        return f"{count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info"
 
     def at_least(self, severity: Severity) -> int:
         """Return the number of findings of `severity` or a higher one."""
-        return sum(
-            number for found, number in self.severities.items() if found.rank >= severity.rank
-        )
+        return sum(n for found, n in self.severities.items() if found.rank >= severity.rank)
 
 
 def identity(finding: Finding) -> str:

@@ -29,7 +29,6 @@ class LabelColumn(RowArrays, frozen=True, eq=False):
     codes: IndexArray
     """(N,) int64. Indices into `labels`; -1 where the cell is missing."""
     labels: tuple[str | None, ...]
-    """None stands for a missing cell; a label may occur twice."""
 
     def missing(self) -> IndexArray:
         """Return the indices of missing cells."""
@@ -48,7 +47,6 @@ class Coded(FrozenArrays, frozen=True, eq=False):
     codes: IntArray
     """(N,) int32. Indices into `names`; -1 where the cell is missing."""
     names: tuple[str, ...]
-    """Sorted, by number if all are numbers, else as text."""
     numbers: FloatArray | None
     """(K,) float64. The names as numbers; None if a name is not a finite number."""
 
@@ -251,7 +249,7 @@ class Segments(FrozenArrays, frozen=True, eq=False):
     duration: IndexArray
     """(R,) int64. The length of each recording in milliseconds."""
     asked: BoolArray
-    """(R, A) bool. Which annotators annotated which recordings, whole and in every tier."""
+    """(R, A) bool. Which annotators annotated which recordings."""
     file: IntArray | None = None
     line: IndexArray | None = None
     """(N,). The file, as an index into `sources`, and the line in it, from 1."""
@@ -405,20 +403,17 @@ class Independence(FrozenArrays, frozen=True, eq=False):
     statistic: float
     """Chi-square; NaN where undefined."""
     p_value: float
-    """The probability of so large a statistic for independent features."""
     degrees_of_freedom: int
     """Of the rows and columns that are not empty; 0 where undefined."""
     expected: FloatArray
-    """(R, C) float64. The counts of independent features with these totals; NaN where undefined."""
+    """(R, C) float64. NaN where undefined."""
     cramers_v: float
     """The strength of the association in [0, 1], without correction."""
     interval: tuple[float, float]
-    """The 95 % interval of Cramér's V; NaN where undefined. Sampling raises V on average, so that
-    the V of a weak association in a small table may lie above its own interval."""
+    """The 95 % interval of Cramér's V, corrected for its bias: V may lie above it."""
     status: str
     """Why it is undefined, or "ok"."""
     notes: tuple[str, ...] = ()
-    """Limits of the numbers."""
 
 
 class ColumnAssociation(msgspec.Struct, frozen=True, eq=False):

@@ -147,7 +147,7 @@ def measure(
         pairs=inputs.pairs.table if of_pairs else None,
         annotators=dict(zip(ratings.annotator_names, without.tolist(), strict=False)),
         values=_values(inputs, names),
-        notes=(*ratings.notes, *notes_of(inputs, estimators, estimates, bootstrap)),
+        notes=(*ratings.notes, *notes_of(inputs, estimates, bootstrap)),
     )
 
 
@@ -263,17 +263,10 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
     )
 
 
-# A bias of more standard errors is reported, if at least so many clusters were drawn.
-_NOTABLE, _KNOWN_BIAS = 0.25, 20
-
-
 def notes_of(
-    inputs: CoefficientInputs,
-    estimators: Mapping[str, Estimator],
-    estimates: Mapping[str, Estimate],
-    bootstrap: int,
+    inputs: CoefficientInputs, estimates: Mapping[str, Estimate], bootstrap: int
 ) -> Iterator[str]:
-    """Yield notes on coefficients, of which `estimators` are computed and `estimates` reported."""
+    """Yield notes on coefficients."""
     if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
         yield f"krippendorff_alpha is of {inputs.level} data"
     if isinstance(inputs.level, SetDistance):
@@ -290,20 +283,10 @@ def notes_of(
             "an annotator answered a unit several times; if these are different questions, "
             "name their column with --by"
         )
-    sizes = inputs.counts.size[inputs.counts.size > 0]
-    if len(sizes) and sizes.min() != sizes.max():
-        yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
-    if single := int((sizes == 1).sum()):
+    if single := int((inputs.counts.size == 1).sum()):
         yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
     what = "unit" if inputs.data.units_alone else "cluster"
     yield from missing_intervals(estimates, what) if bootstrap else ()
-    for name, found in estimates.items():
-        bias = estimators[name].bias
-        if found.n_clusters >= _KNOWN_BIAS and abs(bias) > _NOTABLE * found.standard_error:
-            yield (
-                f"{name} has a bias of about {bias:+z.4f} by the jackknife, since pairs share few "
-                "units; --interval bca corrects the interval for it"
-            )
     if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
         yield CRONBACH_WARNING
 
@@ -493,12 +476,6 @@ def measure_segments(
     `support` is whether to count the time in which nobody marked anything; `overlaps` which of
     overlapping segments of an annotator counts.
     """
-    longest = int(segments.duration.max(initial=0))
-    if 0 < longest < resolution_ms:
-        raise ConfigError(
-            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
-            "expected several points in each"
-        )
     resampling: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, "interval": interval}
     tiers: list[str | None] = [*segments.tier_names]
     found = []

@@ -227,7 +227,7 @@ def page_values(
         "title": "Findings of bboxqa validate",
         "kicker": f"Validation of {validated}",
         "report": report,
-        "counts": texts.severity_counts(report),
+        "counts": report.totals(),
         "next_step": texts.next_command(found),
         "files": Data("Content", _OF_FILE, content_rows),
         "groups": found,

@@ -123,14 +123,12 @@ class Group(msgspec.Struct, frozen=True):
     """With those that are not listed."""
     listed: tuple[Finding, ...]
     worst: tuple[Finding, ...]
-    """The listed findings of the severity of the group."""
     n_records: int
     """Number of records: one finding may be about all records of a file."""
     fixes: str
     title: str
     """Code, severity, title of the rule and number of records, for a text."""
     hidden: str
-    """The unlisted findings that follow from these, in words; "" if none."""
 
 
 def groups(report: FoundReport) -> list[Group]:
@@ -159,20 +157,14 @@ def groups(report: FoundReport) -> list[Group]:
     )
 
 
-def severity_counts(report: FoundReport) -> str:
-    """Return the number of findings of each severity, in words."""
-    errors, warnings, infos = (report.severities.get(each, 0) for each in Severity)
-    return f"{count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info"
-
-
-def next_command(found: Sequence[Group], options: str = "", paths: str = "FILE…") -> str:
-    """Return the command for the rule listed first, with `paths` if many files have its fix."""
+def next_command(found: Sequence[Group]) -> str:
+    """Return the command for the rule that is listed first; "" for none."""
     if not found:
         return ""
     for fix, how in (("safe", "--fix"), ("unsafe", "--unsafe-fixes --diff")):
         if files := dict.fromkeys(each.file for each in found[0].worst if each.fix == fix):
             names = " ".join(one_line(shlex.quote(name)) for name in files)
-            return f"bboxqa validate {paths if len(files) > 2 and paths else names}{options} {how}"
+            return f"bboxqa validate {names if len(files) < 3 else 'FILE…'} {how}"
     return f"bboxqa explain {found[0].rule.code}"
 
 
@@ -190,9 +182,7 @@ _FILES, _RULES, _PLACES, _TITLES = 5, 3, 3, 9
 _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 
 
-def text_lines(
-    report: FoundReport, *, options: str = "", paths: str = "", verbose: bool = False
-) -> Iterator[str]:
+def text_lines(report: FoundReport, *, verbose: bool = False) -> Iterator[str]:
     """Yield the files, the findings of each rule with their consequences, and the next command."""
     found = groups(report)
     for file in report.files[: None if verbose else _FILES]:
@@ -233,19 +223,15 @@ def text_lines(
         if fixes[fix]
     ]:
         yield ", ".join(fixable)
-    # Files of other formats, which are not fixed, would be refused.
-    can_fix = len({each.file for each in report.findings if each.fix}) == len(report.files)
-    if command := next_command(found, options, paths if can_fix else ""):
+    if command := next_command(found):
         yield f"Next: {command}"
 
 
 def summary_lines(report: FoundReport) -> Iterator[str]:
     """Yield the numbers of findings in one line."""
-    if any(report.severities.values()):
-        yield severity_counts(report)
-    else:
-        n_rules, n_files = count(len(report.rules), "rule"), count(len(report.files), "file")
-        yield f"Nothing found: {n_rules}, {n_files}"
+    n_rules, n_files = count(len(report.rules), "rule"), count(len(report.files), "file")
+    is_any = any(report.severities.values())
+    yield report.totals() if is_any else f"Nothing found: {n_rules}, {n_files}"
 
 
 def _number(group: Group) -> str:

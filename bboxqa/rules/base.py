@@ -1,7 +1,7 @@
 """The interface of rules: the check, the defects that it finds, and the texts that explain it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Literal
 
 import msgspec
@@ -34,7 +34,7 @@ defaults.
 """
 
 
-class LazyEdits(Sequence[Edit]):
+class LazyEdits(Iterable[Edit]):
     """Edits of many records, created on iteration by a function."""
 
     def __init__(self, make: Callable[[], Iterable[Edit]]) -> None:
@@ -45,12 +45,6 @@ class LazyEdits(Sequence[Edit]):
 
     def __bool__(self) -> bool:
         return next(iter(self), None) is not None
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __getitem__(self, place: Any) -> Any:
-        return next(islice(self, place, None)) if isinstance(place, int) else tuple(self)[place]
 
 
 class Defect(msgspec.Struct, frozen=True):
@@ -63,7 +57,7 @@ class Defect(msgspec.Struct, frozen=True):
     found: Any = None
     expected: str = ""
     ids: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    edits: Sequence[Edit] = ()
+    edits: Iterable[Edit] = ()
     count: int = 1
     examples: tuple[str, ...] = ()
     key: str = ""
@@ -317,14 +311,8 @@ def summary(
 ) -> Defect:
     """Return one defect of many records of a list; it is not reported if there are none.
 
-    `at` names the list and the keys that lead to the value. The pointer leads to the list, or with
-    a document to the first record; `edits` fix a record; `more` are further fields of `Defect`.
-
-    Examples
-    --------
-    >>> found = summary("all ids are bad", "images/id", np.arange(9))
-    >>> found.pointer, found.count, found.examples
-    ('/images', 9, ('/images/0/id', '/images/1/id', '/images/2/id'))
+    `at` is the list and the keys that lead to the value. The pointer leads to the list, or with a
+    document to the first record; `more` are further fields of `Defect`.
     """
     name, *keys = at.split("/")
     examples = tuple(pointer_to(name, int(row), *keys) for row in rows[:_EXAMPLES])

@@ -34,8 +34,7 @@ def overlapping(
 ) -> Iterator[IndexArray]:
     """Yield the pairs of boxes in one group whose IoU reaches a threshold, (2, P) int64 at a time.
 
-    Pairs are the lower and the higher row; boxes of group -1 are in none. Equal boxes of one kind
-    are paired with the first of them. If thousands lie in one place, each is compared with 500.
+    Equal boxes of one kind are paired with the first of them; each is compared with at most 500.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         sound = np.isfinite(bbox).all(axis=1) & (bbox[:, 2:] > 0).all(axis=1) & (group >= 0)

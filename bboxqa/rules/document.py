@@ -27,9 +27,8 @@ _Key = TypeVarTuple("_Key")
 class Records:
     """Images or categories as columns: `values` are the records as in the file, of any type.
 
-    `id` is an integer, also of "7" and 7.0; other texts and fractions get a large one of their own,
-    and values that are no ids get 0. `whole` says whether it is a whole number in any notation,
-    `named` whether there is an id of any type, and `kind` which.
+    `id` is an integer, also of "7" and 7.0; other texts and fractions get a large one of their own.
+    `whole` says whether it is a whole number in any notation, `named` whether there is an id.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -81,17 +80,10 @@ def following(values: FloatArray, offsets: IndexArray) -> FloatArray:
 
 
 class Document:
-    """One file, with columns for several rules, each computed once.
+    """One file, perhaps with its images on disk: columns for several rules, each computed once.
 
-    Parameters
-    ----------
-    reading : RawDocument
-    disk : ImageFolder, optional
-        The image files; without them, rules with scope "images" do not run.
-    truth : RawDocument, optional
-        The file whose images and categories a list of results refers to.
-    records : pair of Records, optional
-        Images and categories, if they were made before.
+    `truth` is the file whose images and categories a list of results refers to; `records` are
+    images and categories, if they were made before.
     """
 
     def __init__(
@@ -246,7 +238,6 @@ class FileKind(msgspec.Struct, frozen=True):
     lists: tuple[str, ...] = ("images", "annotations", "categories")
     is_measured: bool = False
     is_of_truth: bool = False
-    """Whether images and categories are in another file."""
 
 
 _OTHER_KINDS = ("E", "G", "T")

@@ -39,7 +39,6 @@ class ImageState(IntEnum):
     MISSING = 2
     OUTSIDE = 3
     NOT_ASKED = 4
-    """The record names no file."""
 
 
 _LOST = (ImageState.MISSING, ImageState.OUTSIDE)
@@ -189,7 +188,6 @@ class ImageFolder(msgspec.Struct, frozen=True, eq=False):
     suggestions: tuple[tuple[str, ...], ...]
     """For lost files, those with that name in the folders."""
     unnamed: tuple[str, ...]
-    """Image files in the folders that no record names."""
     state: ByteArray
     """(I,) uint8. The `ImageState` of each record."""
     shown: IndexArray

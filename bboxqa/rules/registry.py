@@ -75,19 +75,14 @@ def known_rules() -> dict[str, Rule]:
     for name, plugin in plugins(_GROUP).items():
         found = plugin.load(object)
         for rule in found if isinstance(found, list | tuple) else (found,):
-            if not isinstance(rule, Rule):
-                problem = f"expected a Rule or a tuple of rules, found {type(rule).__name__}"
-            elif not _CODE.fullmatch(rule.code):
-                problem = f"rule code {rule.code!r}; expected capital letters, then digits"
-            elif rule.code in rules or rule.code in RESERVED:
-                problem = f"rule code {rule.code} is already in use"
-            else:
-                rules[rule.code] = rule
-                continue
-            raise ConfigError(
-                f"package {plugin.package}: entry point {name} of {_GROUP}: {problem}; "
-                "update or uninstall the package"
-            )
+            own = rule.code if isinstance(rule, Rule) else ""
+            if not _CODE.fullmatch(own) or own in rules or own in RESERVED:
+                raise ConfigError(
+                    f"package {plugin.package}: entry point {name} of {_GROUP}: found "
+                    f"{own or type(rule).__name__}; expected rules with codes that are not in use, "
+                    "of capital letters and digits; update or uninstall the package"
+                )
+            rules[own] = rule
     return rules
 
 

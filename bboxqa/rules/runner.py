@@ -25,8 +25,6 @@ from bboxqa.rules.base import MANY, Rows, Rule, rows_of
 from bboxqa.rules.document import Document, exporter, is_selected, kind_of
 from bboxqa.rules.registry import RULES, known_rules, selected_codes
 
-# The number of files that a note names.
-_NAMED = 1
 # At least this many equal messages are grouped into one finding.
 _EQUAL = 20
 _SHARE = {"annotations": 0.2, "images": 0.2, "categories": 0}
@@ -114,8 +112,7 @@ def _notes_on(documents: Sequence[Document]) -> Iterator[str]:
             for note in (*origin.notes, *apart):
                 files.setdefault(note, {})[document.name] = None
     for note, names in files.items():
-        each = "each of " if len(names) > 1 else ""
-        yield f"{each}{first_few([*names], _NAMED)}: {note}" if len(documents) > 1 else note
+        yield f"{first_few([*names], 1)}: {note}" if len(documents) > 1 else note
 
 
 def without_consequences(found: Sequence[Found]) -> tuple[list[Found], Hidden]:
@@ -358,10 +355,8 @@ def _boxes(document: Document, code: str, pointers: Iterable[str]) -> tuple[Foun
         has_outline = code.startswith(_ABOUT_OUTLINES)
         numbers = shapes.ring_rows(document, row).tolist() if has_outline else []
         rings = [shapes.ring_xy(columns.rings, each) for each in numbers]
-        rings = [xy for xy in rings if len(xy) > 1 and np.isfinite(xy).all()]
-        farthest = max((np.abs(xy).max() for xy in rings), default=0)
-        if farthest >= _FARTHEST or sum(map(len, rings)) > _MOST_VERTICES:
-            rings = []
+        rings = [xy for xy in rings if len(xy) > 1 and np.abs(xy).max() < _FARTHEST]
+        rings = rings if sum(map(len, rings)) <= _MOST_VERTICES else []
         width, height = (None if np.isnan(side) else side for side in document.size[row].tolist())
         drawn = tuple(tuple(ring.ravel().tolist()) for ring in rings)
         name = names[image] if image >= 0 else ""

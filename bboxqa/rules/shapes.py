@@ -237,11 +237,9 @@ class Rotations(msgspec.Struct, frozen=True, eq=False):
     is_most: bool
     """Whether at least half of the boxes have five or eight numbers, which COCO does not define."""
     row: IndexArray
-    """(Q,) int64. The annotation of each box, ascending."""
     corners: FloatArray
     """(Q, 4, 2) float64. Corners in pixels; NaN for five numbers, which are ambiguous."""
     is_written: BoolArray
-    """(Q,) bool. Whether the file has these corners rather than an angle."""
     cornered: IndexArray
     """(K,) int64. The annotations of boxes whose corners are known."""
     written: FloatArray
