@@ -186,16 +186,12 @@ def _show(report: "FoundReport", given: Any) -> None:
 
 def _check_examined(report: "FoundReport") -> None:
     """Raise DatasetError if nothing was examined, which is not a success."""
-    if not report.rules:
-        raise DatasetError(
-            ["nothing was examined: none of the chosen rules applies"],
-            "Rules about images on disk need --images, others several files.",
-        )
     records = sum(file.n_images + file.n_annotations + file.n_categories for file in report.files)
-    if not records and not report.at_least(report.fail_on):
+    if not report.rules or not (records or report.at_least(report.fail_on)):
+        why = "no records" if report.rules else "none of the chosen rules applies"
         raise DatasetError(
-            [f"{file.name}: nothing was examined: no records" for file in report.files],
-            "Expected images, annotations or categories: was the export empty?",
+            [f"{file.name}: nothing was examined: {why}" for file in report.files],
+            "Expected records; rules about images on disk need --images, others several files.",
         )
 
 

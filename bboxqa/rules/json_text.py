@@ -119,8 +119,7 @@ RULES = (
     rule(
         "F001 error: file cannot be read as JSON",
         breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
-        explanation="""The text was cut off, has a comma before a bracket, or is nested too deep.
-            The records before this byte are checked.""",
+        explanation="It was cut off, has a comma before a bracket, or is nested too deep.",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
         good=_PLAIN,
     )(_text),

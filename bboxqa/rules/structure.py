@@ -316,8 +316,7 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "S016 warning: part of the data was not examined",
     breaks="A file without findings may have any defect in the part that is missing.",
-    explanation="""Name the file of the annotations, or of the images and categories of results by
-        `--ground-truth`.""",
+    explanation="Name the file of the annotations, or of results the `--ground-truth`.",
     bad='{"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}]}',
     good={"annotations": [{"bbox": [10, 10, 20, 30]}]},
     requires=("F001", "T001", "T002"),
@@ -405,8 +404,7 @@ RULES = (
     rule(
         "S011 warning, safe fix: area is missing or not a number",
         breaks="COCOeval, which sorts objects by size, stops with a KeyError or a TypeError.",
-        explanation="""The fix computes it from the outline, or from the box if there is none; text
-            such as "996.0" becomes that number.""",
+        explanation="The fix computes it from the outline, or the box; text becomes a number.",
         bad={"annotations": [{"area": ABSENT}]},
         good={"annotations": [{"area": 600.0}]},
         requires=("S012",),
@@ -414,8 +412,7 @@ RULES = (
     rule(
         "S017 warning: ignore is 1 where iscrowd is not",
         breaks="COCOeval overwrites ignore: a perfect detector misses the object and loses AP.",
-        explanation="""pycocotools sets ignore to iscrowd; `bboxqa agree` takes it as a crowd. Write
-            iscrowd 1, or remove ignore.""",
+        explanation="`bboxqa agree` takes it as a crowd. Write iscrowd 1, or remove ignore.",
         bad={"annotations": [{"ignore": 1}]},
         good={"annotations": [{"ignore": 0}]},
     )(_values),
@@ -431,8 +428,7 @@ RULES = (
     rule(
         "S008 error: image has no file_name",
         breaks="Loaders such as torchvision's CocoDetection open the image by it, and stop.",
-        explanation="""The file_name of an image is missing, empty, or not text. It is an info
-            finding if there is a coco_url instead, as in LVIS.""",
+        explanation="It is an info finding if there is a coco_url instead, as in LVIS.",
         bad={"images": [{"file_name": ""}]},
         good={"images": [{"file_name": "0"}]},
         requires=("S012",),
