@@ -158,9 +158,8 @@ def _values(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, dict[s
     columns = {}
     most = _MOST_SHOWN if inputs.level == "nominal" else _MOST_NUMBERS
     if "krippendorff_alpha" in names and 2 < inputs.data.n_values <= most:
-        columns["alpha_without"] = alpha_without_values(
-            inputs.counts, inputs.level, inputs.numbers
-        ).tolist()
+        without = alpha_without_values(inputs.counts, inputs.level, inputs.numbers)
+        columns["alpha_without"] = without.tolist()
     if "fleiss_kappa" in names:
         found = fleiss_per_value(inputs.counts)
         columns["fleiss_kappa"] = found.kappa.tolist()

@@ -141,9 +141,8 @@ def github_lines(report: FoundReport) -> Iterator[str]:
         properties = {"file": one_line(finding.file)}
         if finding.spot is not None:
             properties |= {"line": str(finding.spot.line), "col": str(finding.spot.column)}
-        properties["title"] = (
-            f"{finding.code} {texts.rule_text(report, finding.code).title}".rstrip()
-        )
+        title = texts.rule_text(report, finding.code).title
+        properties["title"] = f"{finding.code} {title}".rstrip()
         listed = ",".join(
             f"{key}={_percent_escaped(value, _PROPERTY_SIGNS)}" for key, value in properties.items()
         )

@@ -105,9 +105,8 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
     edits: tuple[Edit, ...] = record_edit("annotations", row, "bbox", value=box)
     area = document.annotations.area[row]
     if np.isnan(before) and abs(area - bbox[2] * bbox[3]) <= 1e-3 * area + _ROUNDING:
-        edits += record_edit(
-            "annotations", row, "area", value=shapes.rounded_number(box[2] * box[3])
-        )
+        new = shapes.rounded_number(box[2] * box[3])
+        edits += record_edit("annotations", row, "area", value=new)
     return edits
 
 

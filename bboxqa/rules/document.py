@@ -165,9 +165,8 @@ class Document:
 
     def n_records(self, name: str) -> int:
         """Return the length of a list."""
-        return len(
-            {"images": self.images, "categories": self.categories}.get(name, self.annotations)
-        )
+        lists = {"images": self.images, "categories": self.categories}
+        return len(lists.get(name, self.annotations))
 
     def complete(self, name: str) -> bool:
         """Return whether a list exists and was read to its end, so references can be checked."""

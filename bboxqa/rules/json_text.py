@@ -22,10 +22,7 @@ def _text(document: Document, _settings: ValidateSettings) -> Checked:
     """F001 to F003 and F005: text that is no JSON, goes on, is not in UTF-8, or repeats keys."""
     reading, text = document.reading, document.reading.text
     head = bytes(text[:_HEAD]).lstrip()
-    kind, expected = (
-        kind_of(head) if reading.broken else None,
-        "valid JSON to the end of the document",
-    )
+    kind, expected = kind_of(head) if reading.broken else None, "valid JSON to the end of the file"
     for offset, why in reading.broken:
         if not reading.size:
             what = "the file is empty; expected a JSON object"
@@ -54,16 +51,13 @@ def _text(document: Document, _settings: ValidateSettings) -> Checked:
         yield Defect(what, offset=start, found=rest, expected=expected, edits=edits, code="F002")
     if (encoding := reading.encoding) and kind is None:
         # UTF-16 and UTF-32 can be recognised, but 8-bit encodings cannot.
-        is_certain = text[:3] == BYTE_ORDER_MARK or (
-            reading.not_utf8 is None and text.find(_REPLACEMENT) < 0
-        )
+        is_utf8 = reading.not_utf8 is None and text.find(_REPLACEMENT) < 0
+        is_certain = is_utf8 or text[:3] == BYTE_ORDER_MARK
         what = f"encoding is {encoding}; expected UTF-8 without a byte order mark"
         edits = (Edit("", "replace"),) if is_certain else ()
         yield Defect(what, offset=0, found=encoding, expected="UTF-8", edits=edits, code="F003")
     for pointer, key in reading.repeated:
-        what = (
-            f"key {shortened(key)} appears more than once in its object; only the last one counts"
-        )
+        what = f"key {shortened(key)} appears more than once in its object; only the last counts"
         at, expected = pointer + pointer_to(key), "each key once"
         yield Defect(what, at, found=key, expected=expected, code="F005")
 

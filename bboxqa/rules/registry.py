@@ -96,9 +96,7 @@ def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, .
     for prefix in (*selected, *(each for each in ignored if each not in RESERVED)):
         if not any(code.startswith(prefix) for code in rules):
             near = nearest(prefix, rules) or ";"
-            raise ConfigError(
-                f"no rule begins with {prefix!r}{near} `bboxqa explain` lists all rules"
-            )
+            raise ConfigError(f"no rule begins with {prefix!r}{near} `bboxqa explain` lists all")
     return tuple(code for code in rules if is_selected(code, selected, ignored))
 
 

@@ -327,10 +327,8 @@ def equal_boxes(document: Document) -> tuple[IndexArray, IndexArray]:
 
     The latter, (N,), number the distinct outlines among these; 0 elsewhere.
     """
-    boxes, numbers = (
-        document.once(rotations).written[:, :4],
-        np.zeros(len(document.annotations), int),
-    )
+    boxes, n = document.once(rotations).written[:, :4], len(document.annotations)
+    numbers = np.zeros(n, int)
     if (document.is_object & ~np.isfinite(boxes).all(axis=1)).any():
         boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
     sound = np.flatnonzero(document.is_object & np.isfinite(boxes).all(axis=1))
