@@ -273,8 +273,8 @@ OF_ONE = [[1, 1, 1, 1, None], [1, 1, 1, 1, None], [1, 1, 1, 2, 2], [1, 1, 2, 2, 
         (np.ones((3, 3), int), "fleiss_kappa", {}, []),
         (np.eye(2, 30, 29, int) + 1, "fleiss_kappa", {}, [LOST]),
         (SINGLE, "fleiss_kappa", {"bootstrap": 0},
-         ["1 unit with one rating only: nothing to compare there"]),
-        (OF_ONE, "fleiss_kappa", {"bootstrap": 0}, []),
+         ["units have 1 to 3 ratings", "1 unit with one rating only: nothing to compare there"]),
+        (OF_ONE, "fleiss_kappa", {"bootstrap": 0}, ["units have 2 to 4 ratings"]),
     ],
 )  # fmt: skip
 def test_notes(values, name, settings, said):
@@ -311,6 +311,18 @@ def test_the_error_of_gwet_widens_by_single_ratings_and_the_interval_does_not():
     )
     assert wider.value == pytest.approx(whole.value)
     assert wider.standard_error > 1.05 * whole.standard_error
+
+
+def test_more_annotators_than_units_are_told():
+    rows = [(unit, annotator, "xy"[(unit * annotator) % 2]) for unit in range(3)
+            for annotator in range(9)]  # fmt: skip
+    ratings = stats.ratings_from_columns(*zip(*rows, strict=True))
+    said = (
+        "more annotators (9) than units (3): if it is the other way round, swap unit and annotator"
+    )
+    assert said in notes(ratings, bootstrap=0)
+    turned = stats.ratings_from_columns(*zip(*((b, a, v) for a, b, v in rows), strict=True))
+    assert said not in notes(turned, bootstrap=0)
 
 
 @pytest.mark.parametrize("coefficient", ["cohen_kappa", "choice_kappa"])

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -373,7 +373,7 @@ def read_ratings(
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
     _refuse_results(table)
-    if of_units := {*table.header} >= _OF_UNITS and value in ("value", "category"):
+    if of_units := is_unit_table(table.header, value):
         layout, columns = "long", _unit_columns(table, columns)
     layout = layout or _layout_of(table, columns)
     if layout == "long":
@@ -407,6 +407,11 @@ _UNITS_NOTE = (
 _THRESHOLD = "iou_threshold"
 
 
+def is_unit_table(names: Collection[str], value: str) -> bool:
+    """Return whether columns are those of units of `bboxqa agree`, whose categories are values."""
+    return set(names) >= _OF_UNITS and value in {"value", "category"}
+
+
 def _unit_columns(table: Table, columns: dict[str, str]) -> dict[str, str]:
     """Return the columns of a table of units by field."""
     chosen = columns | {"value": "category"}
@@ -422,6 +427,16 @@ def _unit_columns(table: Table, columns: dict[str, str]) -> dict[str, str]:
     return chosen
 
 
+def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
+    """Return the categories of a table of units, with a value of its own for missed objects."""
+    name = "(missing)"
+    while name in category.labels:
+        name = f"({name})"
+    missed = np.array([label == "missing" for label in (*state.labels, None)])[state.codes]
+    codes = np.where(missed, len(category.labels), category.codes)
+    return LabelColumn(codes, (*category.labels, name))
+
+
 def _read_long(
     table: Table, columns: dict[str, str], *, of_units: bool
 ) -> dict[str | None, Ratings]:
@@ -429,11 +444,7 @@ def _read_long(
         raise DatasetError(problems, _NAME_COLUMNS)
     read = table.columns(list(dict.fromkeys([*columns.values(), *["state"] * of_units])))
     if of_units:
-        # A missed object is a value of its own.
-        state, category = read["state"], read["category"]
-        missed = np.array([label == "missing" for label in (*state.labels, None)])[state.codes]
-        value = np.where(missed, len(category.labels), category.codes)
-        read["category"] = LabelColumn(value, (*category.labels, "(missing)"))
+        read["category"] = with_missed(read["category"], read["state"])
     cells = {field: read[name] for field, name in columns.items()}
     # Spreadsheets add empty rows at the end.
     absent = [np.isin(np.arange(len(each)), each.missing()) for each in cells.values()]

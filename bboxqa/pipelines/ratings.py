@@ -282,7 +282,16 @@ def notes_of(
             "an annotator answered a unit several times; if these are different questions, "
             "name their column with --by"
         )
-    if single := int((inputs.counts.size == 1).sum()):
+    sizes = inputs.counts.size[inputs.counts.size > 0]
+    if len(sizes) and sizes.min() != sizes.max():
+        yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
+    people = len(np.unique(inputs.data.annotator)) if len(sizes) else 0
+    if people > len(sizes) > 1 and not inputs.anonymous:
+        yield (
+            f"more annotators ({people:,}) than units ({len(sizes):,}): if it is the other way "
+            "round, swap unit and annotator"
+        )
+    if single := int((sizes == 1).sum()):
         yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
     what = "unit" if inputs.data.units_alone else "cluster"
     yield from missing_intervals(estimates, what) if bootstrap else ()

@@ -59,6 +59,10 @@ class Report(FoundReport, frozen=True):
         ids = {name: [row["ids"].get(name) for row in rows] for name in ID_NAMES}
         return pd.DataFrame({**values, **ids})
 
+    def to_sarif(self) -> dict[str, Any]:
+        """Return the report as SARIF 2.1.0, the format of code scanning services."""
+        return dict(json.loads(self.render("sarif")))
+
 
 def findings_schema() -> dict[str, Any]:
     """Return the JSON schema (2020-12) of findings in JSON."""

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, remembered, sum_by
-from bboxqa.formats.column_builder import ColumnsBuilder
+from bboxqa.formats.column_builder import ColumnsBuilder, are_of_cvat
 from bboxqa.formats.columns import MISSING, Form, Kind, kinds_of
 from bboxqa.formats.document import RawDocument
 from bboxqa.formats.records import ANNOTATOR_KEYS, id_number, whole_number
@@ -325,6 +325,8 @@ def kind_of(document: Document) -> FileKind:  # noqa: PLR0911
     return LVIS if len(images) and is_lvis else OBJECTS
 
 
+_NO_LICENCE = {"name": "", "id": 0, "url": ""}
+_BLANK_INFO = ("contributor", "date_created", "description", "url", "version", "year")
 _ROBOFLOW_NAME = re.compile(r"\.rf\.[0-9a-zA-Z]{20,}\.")
 _MARKS = {
     "label studio converter": "Label Studio Converter", "label studio": "Label Studio",
@@ -341,9 +343,15 @@ def exporter(document: Document) -> str | None:
     info = info if isinstance(info, dict) else {}
     said = " ".join(str(info.get(key)) for key in ("contributor", "description", "url")).lower()
     names = document.images.texts("file_name")[:_SAMPLE]
-    is_roboflow = names and all(map(_ROBOFLOW_NAME.search, names))
-    tool = next((_MARKS[mark] for mark in _MARKS if mark in said), None)
-    return "Roboflow" if tool is None and is_roboflow else tool
+    if (tool := next((_MARKS[mark] for mark in _MARKS if mark in said), None)) is not None:
+        return tool
+    if names and all(_ROBOFLOW_NAME.search(name) for name in names):
+        return "Roboflow"
+    is_blank = all(info.get(key) == "" for key in _BLANK_INFO)
+    if not is_blank or document.locator.value("licenses", 0) != _NO_LICENCE:
+        return None
+    occluded = len(document.annotations) and are_of_cvat(document.record(0).get("attributes"))
+    return "CVAT" if occluded else "Datumaro"
 
 
 def is_selected(code: str, selected: Sequence[str], ignored: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import FARTHEST, MAX_COORDINATE, Form, Kind, form_of
 from bboxqa.formats.document import apart_note
+from bboxqa.formats.heads import HEAD, WHAT, kind_in
 from bboxqa.formats.records import ID_KEYS, LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -46,6 +47,10 @@ def _top_level(document: Document, _settings: ValidateSettings) -> Checked:
     if lacks:
         names = ", ".join(f'"{name}"' for name in lacks)
         what = f"{names} {'is' if len(lacks) == 1 else 'are'} missing; expected lists of records"
+        kind = kind_in("json", bytes(reading.text[:HEAD])) if len(lacks) > 1 else None
+        if kind is not None:
+            tool, advice = WHAT[kind]
+            what = f"file is {tool}; {advice[0].lower()}{advice[1:].removesuffix('.')}"
         yield Defect(what, expected="a list", code="S001")
     for name in lists:
         if name in top and not isinstance(top[name], list) and name not in lacks:

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from support.cli import run
-from support.datasets import annotation, document, image, object_rows
+from support.datasets import annotation, dataset, document, image, object_rows
 from support.datasets import write as put
 
 import bboxqa
+from bboxqa import stats
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.formats.ratings import from_array, from_columns, read_ratings
 
@@ -312,3 +313,27 @@ def test_tables_of_results_are_no_ratings(folder, name):
         assert result.returncode == 2
         assert "is a table of results of bboxqa; expected ratings" in result.stderr
         assert "Ratings are in units.csv" in result.stderr
+
+
+@pytest.mark.parametrize("view", [np.ndarray, np.recarray])
+def test_a_structured_array_as_a_frame(view):
+    kind = [("unit", int), ("annotator", "U1"), ("value", "U1")]
+    table = np.array([(1, "a", "x"), (1, "b", "x"), (2, "a", "y")], kind).view(view)
+    assert stats.ratings_from_frame(table).value_names == ("x", "y")
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(ConfigError, match="unit is 'unit', which is not a column"):
+        stats.ratings_from_frame(None)
+
+
+def test_units_as_a_frame():
+    result = bboxqa.agree(dataset(rows()), bootstrap=0)
+    columns = zip(*result.units.rows(), strict=True)
+    units = dict(zip(result.units.columns, map(list, columns), strict=True))
+    frames = [(units, {}), (result.units.to_pandas(), {"value": "category"})]
+    for frame, options in frames:
+        ratings = stats.ratings_from_frame(frame, **options)
+        found = stats.measure(ratings, ["krippendorff_alpha"], bootstrap=0).coefficients
+        assert found["krippendorff_alpha"].value == pytest.approx(result.alpha, abs=1e-12)
+        assert ratings.data.n_groups == len(set(units["image"]))

@@ -429,6 +429,12 @@ def test_each_format_is_rendered_with_whole_lines(checked, name):
     assert text == "\n".join([*view(FINDING_VIEWS, name)(checked), ""])
 
 
+def test_to_sarif_is_a_log_of_the_findings(checked):
+    log = checked.to_sarif()
+    assert log["version"] == "2.1.0"
+    assert "B001" in {result["ruleId"] for result in log["runs"][0]["results"]}
+
+
 def test_a_notebook_shows_the_text_and_nothing_is_markup(checked):
     files = tuple(replace(each, name="<script>.json") for each in checked.files)
     html = replace(checked, files=files)._repr_html_()

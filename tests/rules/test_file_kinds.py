@@ -276,6 +276,8 @@ def test_a_png_outside_of_the_folder_is_not_opened(tmp_path):
 # Which tool wrote a file.
 
 
+BLANK = dict.fromkeys(("contributor", "date_created", "description", "url", "version", "year"), "")
+NO_LICENCE = [{"name": "", "id": 0, "url": ""}]
 AUGMENTED = {"file_name": "image-117_png.rf.fd0859290894b48d1010488ef26de26c.jpg"}
 WROTE = [
     *(({"info": info}, name) for info, name in (
@@ -286,6 +288,14 @@ WROTE = [
         ({"contributor": 7, "url": 3}, None), ([], None),
     )),
     ({"images": [AUGMENTED]}, "Roboflow"), ({"images": [AUGMENTED, {"file_name": "b.jpg"}]}, None),
+    *(({"info": BLANK, "licenses": NO_LICENCE, "annotations": [{"attributes": attributes}]}, name)
+      for attributes, name in (
+        ({"occluded": False, "truncated": False}, "CVAT"),
+        ({"occluded": False, "truncated": False, "difficult": False}, "Datumaro"),
+    )),
+    ({"info": BLANK, "licenses": NO_LICENCE}, "Datumaro"),
+    ({"info": {**BLANK, "year": "2024"}, "licenses": NO_LICENCE}, None),
+    ({"info": BLANK, "licenses": []}, None),
 ]  # fmt: skip
 
 
