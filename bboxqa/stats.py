@@ -15,7 +15,7 @@ from typing import Any
 from bboxqa.agreement.code_tables import alpha_of_codes, independence, kappa_of_codes
 from bboxqa.agreement.consistency import cronbach_alpha, intraclass_correlations
 from bboxqa.agreement.intervals import totals
-from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label
+from bboxqa.agreement.registry import COEFFICIENTS, SCALES, label, membership_probabilities
 from bboxqa.agreement.resampling import Difference
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.answers import annotator_similarity, cluster_annotators
@@ -23,11 +23,18 @@ from bboxqa.formats.ratings import from_array as ratings_from_table
 from bboxqa.formats.ratings import from_columns as ratings_from_columns
 from bboxqa.formats.ratings import is_unit_table, read_ratings, with_missed
 from bboxqa.model.ratings import Estimate, PairTable, Ratings, TaskEstimates, column_of
-from bboxqa.pipelines.ratings import difference, measure
+from bboxqa.pipelines.ratings import (
+    Contributions,
+    contributions,
+    difference,
+    measure,
+    only_annotators,
+)
 
 __all__ = [
     "COEFFICIENTS",
     "SCALES",
+    "Contributions",
     "Difference",
     "Estimate",
     "PairTable",
@@ -36,6 +43,7 @@ __all__ = [
     "alpha_of_codes",
     "annotator_similarity",
     "cluster_annotators",
+    "contributions",
     "cronbach_alpha",
     "difference",
     "independence",
@@ -43,6 +51,8 @@ __all__ = [
     "kappa_of_codes",
     "label",
     "measure",
+    "membership_probabilities",
+    "only_annotators",
     "ratings_from_columns",
     "ratings_from_frame",
     "ratings_from_table",

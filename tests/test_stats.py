@@ -287,6 +287,10 @@ def test_notes(values, name, settings, said):
         *((lambda number=number: stats.measure(table(), ["fleiss_kappa"], bootstrap=number),
            f"bootstrap is {number}; expected 0, or 40 to 100,000")
           for number in (1, 20, 39, 100_001, -1)),
+        (lambda: stats.only_annotators(table(annotator_names=["a", "b", "c"]), ["a", "d", "e"]),
+         "annotator is 'd'; expected one of a, b, c"),
+        (lambda: stats.contributions(repeated()),
+         "an annotator answered a unit several times; keep one of the answers"),
     ],
 )  # fmt: skip
 def test_what_is_refused(call, message):
@@ -388,10 +392,44 @@ def test_texts_have_own_weights():
     assert found["cohen_kappa"].value == pytest.approx(plain["cohen_kappa"].value)
 
 
+def test_only_some_annotators():
+    ratings = table(annotator_names=["a", "b", "c"])
+    part = stats.only_annotators(ratings, ["c", "a"])
+    found = stats.measure(part, bootstrap=0)
+    assert (found.n_units, found.n_annotators, found.n_ratings) == (40, 2, 80)
+    assert found.annotator_names == ("a", "b", "c")
+    expected = stats.measure(table(CODES[[0, 2]]), bootstrap=0)
+    for name, estimate in found.coefficients.items():
+        assert estimate.value == pytest.approx(expected.coefficients[name].value)
+        error = expected.coefficients[name].standard_error
+        assert estimate.standard_error == pytest.approx(error)
+    assert len(ratings.data.unit) == 120
+
+
+def test_alpha_without_each_unit_annotator_and_value():
+    found = stats.contributions(table())
+    measured = stats.measure(table(annotator_names=["a", "b", "c"]), bootstrap=0)
+    assert found.alpha == measured.coefficients["krippendorff_alpha"].value
+    assert len(found.without_units) == 40
+    for row in range(3):
+        rest = stats.measure(table(np.delete(CODES, row, axis=0)), bootstrap=0).coefficients
+        assert found.without_annotators[row] == pytest.approx(rest["krippendorff_alpha"].value)
+    assert measured.annotators == dict(zip("abc", found.without_annotators, strict=True))
+    without = [{"alpha_without": value} for value in found.without_values]
+    assert measured.values == dict(zip("123", without, strict=True))
+
+
+def test_contributions_of_counts(tmp_path):
+    """Nobody can be left out who is not known."""
+    found = stats.contributions(counts(tmp_path))
+    assert not np.isfinite(found.without_annotators).any()
+
+
 def test_measuring_changes_no_argument():
     ratings = table()
     before = [ratings.data.unit.copy(), ratings.data.value.copy(), ratings.numbers.copy()]
     stats.measure(ratings, ["all"], weights="linear", level="ordinal", bootstrap=40)
+    stats.contributions(ratings)
     after = [ratings.data.unit, ratings.data.value, ratings.numbers]
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
     with pytest.raises(ValueError, match="read-only"):

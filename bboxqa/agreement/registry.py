@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from bboxqa.agreement.chance import Expectation, agreement_weights, chance_corrected, conger_kappa
 from bboxqa.agreement.consistency import cronbach
-from bboxqa.agreement.estimators import ROUNDING, Estimator, undefined
+from bboxqa.agreement.estimators import ROUNDING, Estimator, normal_share, undefined
 from bboxqa.agreement.levels import Distance, SetDistance, alpha
 from bboxqa.agreement.pair_kappas import (
     NO_CHANCE,
@@ -323,3 +323,46 @@ def label(scale: Scale, value: float) -> str:
             "Give the coefficient as a share, not as a percentage.",
         )
     return next((step.label for step in scale.bins if _reaches(step, value)), scale.bins[-1].label)
+
+
+def membership_probabilities(scale: Scale, value: float, standard_error: float) -> FloatArray:
+    """Return the probability that the true coefficient is in a step or in a better one, (B,).
+
+    The coefficient is taken as normal around `value`, truncated to [-1, 1]:
+    [Φ((v − lower) / s) − Φ((v − 1) / s)] / [Φ((v + 1) / s) − Φ((v − 1) / s)]
+    (Gwet 2014, Handbook of Inter-Rater Reliability, 4th edition, ch. 6, cumulative membership
+    probabilities). Gwet takes the best step with a probability of at least 0.95.
+
+    Parameters
+    ----------
+    scale : Scale
+        With B steps, best to worst; the last probability is 1.
+    value : float
+        All probabilities are NaN outside [-1, 1].
+    standard_error : float
+        0 or more.
+
+    Raises
+    ------
+    DatasetError
+        If the standard error is negative.
+
+    Examples
+    --------
+    >>> membership_probabilities(SCALES["fleiss"], 0.67, 0.15).round(5)
+    array([0.28699, 0.96356, 1.     ])
+    """
+    if standard_error < 0:
+        raise DatasetError(
+            [f"scale {scale.name}: standard error is {standard_error}; expected 0 or more"]
+        )
+    # True also where either is NaN.
+    if not (abs(value) <= 1 + ROUNDING and standard_error >= 0):
+        return np.full(len(scale.bins), np.nan)
+    if standard_error == 0:
+        return np.array([float(_reaches(step, value)) for step in scale.bins])
+    above = normal_share((value - 1) / standard_error)
+    inside = normal_share((value + 1) / standard_error) - above
+    lower = (max(step.lower, -1.0) for step in scale.bins)
+    within = [normal_share((value - bound) / standard_error) - above for bound in lower]
+    return np.array(within) / inside

@@ -29,7 +29,7 @@ TOOLS = ("cvat", "dota", "label-studio", "labelme", "voc", "yolo")
 
 _OPTIONS = params(
     shared.FILES, "annotator", *READING, "session_key", "time_key", "tracks", "reference",
-    "predictions", "score", "checks", *COMPARING, "bootstrap", "seed", "config",
+    "predictions", "score", "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "since",
     "min_alpha", "min_f1", "diagnose", "report", "images", "split", "top", "out", "send_back", "to",
     "force", "raw_csv", "pseudonyms", "quiet", shared.format_option(*AGREEMENT_VIEWS),
 )  # fmt: skip
@@ -297,7 +297,7 @@ def _write(
 
 
 _OF_COMPARE = params(
-    *READING, "checks", *COMPARING, "bootstrap", "seed", "config", "min_alpha", "min_f1",
+    *READING, "checks", *COMPARING, "bootstrap", "seed", "config", "memory", "min_alpha", "min_f1",
     "out", "force", "raw_csv", "pseudonyms", "quiet", shared.format_option(*COMPARISON_VIEWS),
 )  # fmt: skip
 

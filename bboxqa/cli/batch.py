@@ -50,7 +50,7 @@ _OPTIONS = params(
     Option("--fail-on", OUT,
         "Fail projects with findings of this severity or a higher one; default error.",
         type=shared.A_SEVERITY),
-    *(each for each in shared.SOURCE_OPTIONS if each != "mask"), "raw_csv", "pseudonyms",
+    *(each for each in shared.SOURCE_OPTIONS if each != "mask"), "memory", "raw_csv", "pseudonyms",
     Option("--dry-run", OUT, "Print the projects that are found, and stop.", is_flag=True),
     Option("--fail-fast", OUT, "Stop at the first project that fails.", rare=True, is_flag=True),
     "quiet",

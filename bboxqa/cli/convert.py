@@ -20,7 +20,13 @@ def _shares(text: str) -> tuple[tuple[str, float], ...]:
         raise ValueError(f"is {text!r}; expected train=0.8,val=0.2") from None
 
 
+def _refused(text: str) -> str:
+    raise ValueError(f"is no option here: the output is the last path, such as FILE {text}")
+
+
 _OPTIONS = params(
+    # Other commands name their output so.
+    Option("-o --out OUT", OUT, "", parse=_refused, hidden=True, expose_value=False),
     Option("--to NAME", OUT,
         "Format of OUT: coco, label-studio, cvat, yolo, yolo-segment, yolo-obb, yolo-pose, dota, "
         "voc, labelme, masks, csv or parquet."),

@@ -1,6 +1,7 @@
 """The options of commands, in groups, and the settings that are built from them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,17 @@ def format_option(*choices: str) -> Option:
     """Return the option of the output format: by default text."""
     text, kind = "What is printed; default text.", click.Choice(choices)
     return Option("--format", OUT, text, to="output_format", type=kind, default="text")
+
+
+_REMOVED = {
+    "since": "type `bboxqa compare {} AFTER`",
+    "memory": "images are always compared block by block; for many projects, use `bboxqa batch`, "
+    "on several machines with --scheduler",
+}
+
+
+def _removed(instead: str, value: str) -> None:
+    raise ValueError(f"was removed: {instead.format(value)}")
 
 
 def _sigmas(text: str) -> str | tuple[float, ...]:
@@ -327,6 +339,10 @@ _SHARED = {
     "to": Option("--to FORMAT", OUT,
         "Format of the files of --send-back, such as cvat, label-studio or coco.", rare=True),
     "force": Option("--force", OUT, "Replace existing files in --out.", rare=True, is_flag=True),
+    **{ name: Option(f"--{name}", OUT, "", hidden=True, expose_value=False,
+                     parse=partial(_removed, instead))
+        for name, instead in _REMOVED.items()
+    },
 }  # fmt: skip
 READING = ("annotator_key", "attribution", "join", "map", "asked", "pattern", *SOURCE_OPTIONS)
 """The options of `agree` that say what is read, and how it is joined."""

@@ -9,8 +9,17 @@ from bboxqa.cli import console
 from bboxqa.cli import options as shared
 from bboxqa.cli.options import A_PATH, OUT, READ, READING, Option, params
 
+
+def _refused(_file: str) -> str:
+    raise ValueError(
+        "is no option here: names are in the sentences of a saved result; measure again with "
+        "bboxqa agree FILE --pseudonyms KEY --report PAGE"
+    )
+
+
 _OF_PAGE = params(
     "images", "split", "top",
+    Option("--pseudonyms KEY", OUT, "", parse=_refused, hidden=True, expose_value=False),
     Option("-o --out FILE", OUT,
         "Write the page to this file; default RESULT/report.html, and RESULT/report with --split.",
         type=A_PATH),
@@ -79,16 +88,24 @@ def cite(result: Path) -> int:
     return 0
 
 
+def _colours(by: str) -> str:
+    if by in ("annotator", "category", "unit"):
+        return by
+    raise ValueError(
+        f"is {by!r}; expected annotator, category or unit; what rules find is drawn by: "
+        "bboxqa validate FILE --report PAGE.html --images DIR"
+    )
+
+
 _OPTIONS = params(
     shared.FILES,
     Option("--image NAME|ID", READ, "File name or id of the image to draw.", required=True),
     Option("--images DIR", OUT,
         "Folder of the images; without it, annotations are drawn on a blank canvas. Can be given "
         "several times.", multiple=True, type=A_PATH),
-    Option("--by", OUT,
+    Option("--by [annotator|category|unit]", OUT,
         "What colours stand for: annotator (default), category (default where the file names fewer "
-        "than two annotators), or unit (what `agree` matches).",
-        type=click.Choice(("annotator", "category", "unit"))),
+        "than two annotators), or unit (what `agree` matches).", parse=_colours),
     Option("--side-by-side", OUT, "Draw a panel for each annotator.", is_flag=True),
     "similarity", "sigmas", "iou", "threshold", *READING, "config", "pseudonyms",
     Option("-o --out FILE", OUT,

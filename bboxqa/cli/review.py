@@ -5,7 +5,7 @@ import shlex
 import sys
 from os.path import realpath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from bboxqa.cli.agree import how_to_accept, targets_of
 from bboxqa.cli.console import refuse_inputs, refuse_options, show, show_notes, tracking
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, Option, params
 from bboxqa.report import AUDIT_VIEWS
+
+if TYPE_CHECKING:
+    from bboxqa.model.annotations import Choices
 
 _OF_AUDIT = params(
     Option("--predictions FILE|DIR", READ,
@@ -160,9 +163,6 @@ def consensus(
     from msgspec.structs import replace
 
     from bboxqa.core.pseudonyms import check_key
-    from bboxqa.formats.registry import writer
-    from bboxqa.formats.sources import as_paths
-    from bboxqa.model.annotations import as_options
     from bboxqa.pipelines import consensus as merging
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
@@ -197,9 +197,8 @@ def consensus(
         elif target.to == "coco" and len(result.found.to_review):
             to_cvat = "" if " --to" in typed else " --to cvat"
             next_step = f"bboxqa {typed} --send-back review/{to_cvat} --force"
-        elif "image sizes" not in writer(target.to).holds:
-            sizes = as_options(choices).get("image_size", as_paths(source)[0])
-            next_step += f" --image-size {shlex.quote(str(sizes))}"
+        elif target.to != "coco":
+            next_step += _how_to_read(target.to, choices, source)
         if page is not None:
             notes += merging.write_consensus_page(result, page, next_step, progress)
             written.append(page.page)
@@ -207,6 +206,20 @@ def consensus(
     click.echo("\n".join((*text_lines(result), *lines)))
     show_notes((*result.notes, *notes))
     return 0
+
+
+def _how_to_read(to: str, choices: "Choices", source: Any) -> str:
+    """Return the options with which `validate` reads a written format."""
+    from bboxqa.formats.registry import writer
+    from bboxqa.formats.sources import as_paths
+    from bboxqa.model.annotations import as_options
+
+    if to == "masks":
+        return " --mask instances"
+    if "image sizes" in writer(to).holds:
+        return ""
+    sizes = as_options(choices).get("image_size", as_paths(source)[0])
+    return f" --image-size {shlex.quote(str(sizes))}"
 
 
 _MOST_SHOWN = 5

@@ -85,6 +85,9 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
     return 0
 
 
+_NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
+
+
 _OF_EXAMPLE = params(
     Option("-o --out DIR", OUT,
         "Folder of the pictures, the data and the text; default bboxqa-example-NAME.", type=A_PATH),
@@ -93,26 +96,28 @@ _OF_EXAMPLE = params(
 
 
 @click.command(cls=shared.Command, params=_OF_EXAMPLE)
-@click.argument(
-    "name", type=click.Choice(("fruits", "smiling_fruits", "landscape")), metavar="NAME"
-)
+@click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
 def example(name: str, out: Path | None, force: bool) -> int:
     """Walk through a worked example, with pictures.
 
-    NAME is fruits, smiling_fruits or landscape.
+    NAME is fruits, smiling_fruits, landscape, matching, iou or krippendorff.
 
-    Every number from the boxes to alpha is computed.
+    From boxes to alpha, every number is computed and compared with its expected value.
     """
-    from bboxqa.examples.walks import walk, write_example
+    from bboxqa.examples.lessons import EXAMPLES, write_example
 
     folder = out or Path(f"bboxqa-example-{name}")
-    click.echo(walk(name))
+    walk = EXAMPLES[name]()
+    click.echo(walk.text())
     written = write_example(name, folder, force=force)
     for path in written:
         click.echo(f"Written: {path}")
     if not written:
         click.echo(f"Already there: {folder}")
-    return 0
+    return 0 if walk.agrees else 1
+
+
+_FEW = 50
 
 
 _FEW = 50

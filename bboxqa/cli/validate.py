@@ -40,7 +40,7 @@ _OPTIONS = params(
         "Folder of the images, or a folder above them and the file: they are opened and compared "
         "with the file. Can be given several times.", multiple=True, type=A_PATH),
     Option("--ground-truth FILE", READ, "The COCO file of results.", rare=True, type=A_PATH),
-    *shared.SOURCE_OPTIONS,
+    *shared.SOURCE_OPTIONS, "memory",
     Option("--select CODES", COMPARE,
         "Only these rules, such as P,R0; default all. Can be given several times.",
         multiple=True, parse=",".join),

@@ -14,13 +14,18 @@ Diagnostic = Callable[[MatchedUnits], Table]
 
 DIAGNOSTICS: dict[str, Diagnostic | str] = {
     "decomposition": "decomposition",
+    "decomposition_by_category": "decomposition",
     "decomposition_by_annotator": "decomposition",
     "annotators": "rates",
     "boxes_per_object": "rates",
     "offsets": "offsets",
     "confusion_matrix": "categories",
+    "agreement_matrix": "annotator_pairs",
     "copies": "annotator_pairs",
     "confusions": "categories",
+    "agreement_by_size": "strata",
+    "agreement_by_crowding": "strata",
+    "agreement_by_region": "strata",
     "work": "over_time",
     "work_sessions": "over_time",
     "joints": "poses",

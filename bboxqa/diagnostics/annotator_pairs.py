@@ -1,20 +1,65 @@
-"""Boxes that annotators copied from each other."""
+"""The agreement of each two annotators, and boxes that they copied."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
+from bboxqa.agreement.estimators import table_of
 from bboxqa.agreement.object_counts import ratio
 from bboxqa.agreement.unit_counts import from_units
 from bboxqa.core.arrays import BoolArray, IndexArray, component_of_each, remembered, sum_by
-from bboxqa.diagnostics.object_cells import RatioSums, by_annotators, drawn_edges, pairs_of_units
+from bboxqa.diagnostics.object_cells import (
+    RatioSums,
+    by_annotators,
+    drawn_edges,
+    pairs_of_units,
+    unit_members,
+)
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.keypoints import largest_moves
 from bboxqa.model.masks import SegmentationKind
 from bboxqa.model.rotated_boxes import ROUNDED_PX, equal_edges
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
+
+# More annotators are not ordered optimally, which takes time cubic in their number.
+_MOST_ORDERED = 200
+
+
+def agreement_matrix(matched: MatchedUnits) -> Table:
+    """Return the agreement of each pair of annotators, ordered so that similar ones are neighbours.
+
+    A row for each annotator, and a column "with NAME" for each, both in the order of a tree of
+    average linkage: the F1 of objects with their category, in the images that both were asked
+    about. NaN without such annotations, and on the diagonal.
+    """
+    of, asked, names = matched.data.annotations, matched.data.assigned, matched.data.annotator_names
+    left, right = unit_members(matched)
+    same, n = of.category[left] == of.category[right], len(names)
+    key = of.annotator[left[same]].astype(np.int64) * n + of.annotator[right[same]]
+    n_same = sum_by(key, np.ones(len(key)), n * n).reshape(n, n)
+    place = of.image.astype(np.int64), of.annotator.astype(np.int64)
+    n_drawn = table_of(*place, np.ones(len(of)), asked.shape)
+    # The annotations of both in the images that both were asked about.
+    shared = np.asarray(n_drawn.T @ asked.astype(np.float64))
+    agreement, order = ratio(n_same + n_same.T, (shared + shared.T) / 2), np.arange(n)
+    np.fill_diagonal(agreement, np.nan)
+    if n > 2:
+        # Two have this order in any tree; importing scipy's clustering takes 0.2 s.
+        from scipy.cluster.hierarchy import leaves_list, linkage
+        from scipy.spatial.distance import squareform
+
+        distance = squareform(1 - agreement, checks=False)
+        known = distance[~np.isnan(distance)]
+        # Annotators without a shared image get the mean distance.
+        distance[np.isnan(distance)] = known.mean() if len(known) else 1
+        tree = linkage(distance, "average", optimal_ordering=n <= _MOST_ORDERED)
+        order = leaves_list(tree).astype(np.int64)
+    columns: dict[str, Column] = {"annotator": Categorical(order.astype(np.int32), names)}
+    columns |= {f"with {names[other]}": agreement[order, other] for other in order.tolist()}
+    return Table(columns)
+
 
 # Fewer identical boxes, or a lower share of them, prove nothing.
 LEAST_IDENTICAL, _LEAST_SHARE = 5, 0.05

@@ -1,23 +1,26 @@
-"""Annotators of a table who answer alike, and alpha without annotators or values."""
+"""Annotators of a table who answer alike, and alpha without units, annotators or values."""
 
 from contextlib import suppress
 from math import nan
 from typing import Any, Literal, get_args
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bboxqa.agreement.estimators import OK, ROUNDING
 from bboxqa.agreement.levels import (
     Distance,
+    alpha,
     centred,
     midranks,
     pairable_marginal,
     pairwise_distances,
 )
-from bboxqa.agreement.nominal import nominal_alpha
+from bboxqa.agreement.nominal import nominal_alpha, value_sums
 from bboxqa.agreement.object_counts import ratio
-from bboxqa.agreement.unit_counts import UnitCounts, unit_counts, value_pairs
+from bboxqa.agreement.resampling import jackknife
+from bboxqa.agreement.unit_counts import UnitCounts, coincidences_of, unit_counts, value_pairs
 from bboxqa.core.arrays import FloatArray, FrozenArrays, IndexArray, IntArray, sum_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
@@ -176,7 +179,7 @@ def _silhouette(table: FloatArray, labels: IntArray) -> float:
     return float(np.where(known, (nearest - own) / np.where(known, widest, 1), 0).mean())
 
 
-Measure = Literal["agreement", "cosine"]
+Measure = Literal["agreement", "cosine", "correlation"]
 
 
 def annotator_similarity(
@@ -196,15 +199,16 @@ def annotator_similarity(
     n_annotators : int
         A.
     numbers : (K,) float64, optional
-        The values as numbers, for the cosine.
-    measure : {"agreement", "cosine"}
-        The share of equal values, or the cosine of the angle between two vectors of numbers.
+        The values as numbers; cosine and correlation need them.
+    measure : {"agreement", "cosine", "correlation"}
+        The share of equal values; the cosine of the angle between two vectors of numbers;
+        Pearson's correlation.
 
     Returns
     -------
     (A, A) float64
         Symmetric, 1 on the diagonal. NaN where two annotators share no unit; for a cosine, where
-        one gave zeros only.
+        one gave zeros only; for a correlation, where one gave equal numbers only.
 
     Raises
     ------
@@ -224,7 +228,7 @@ def annotator_similarity(
     if measure not in get_args(Measure):
         raise ConfigError(f"measure is {measure!r}; expected one of {', '.join(get_args(Measure))}")
     rated = data.state == Cell.CATEGORY
-    unit, value = data.unit[rated], data.value[rated]
+    unit, value, annotator = data.unit[rated], data.value[rated], data.annotator[rated]
     one = np.ones(len(unit))
     if measure == "agreement":
         _, answer = np.unique(unit * data.n_values + value, return_inverse=True)
@@ -239,11 +243,21 @@ def annotator_similarity(
         )
     else:
         x = numbers[value]
-        products, squares = (
-            _product(data, n_annotators, unit, *each) for each in ((x, x), (x * x, one))
+        if measure == "correlation":
+            # Centring reduces cancellation in the sums below.
+            n = np.maximum(np.bincount(annotator, minlength=n_annotators), 1)
+            x = x - (np.bincount(annotator, x, n_annotators) / n)[annotator]
+        products, squares, sums, shared = (
+            _product(data, n_annotators, unit, *each)
+            for each in ((x, x), (x * x, one), (x, one), (one, one))
         )
-        length = np.sqrt(np.where(squares > 0, squares, np.nan))
-        similarity = np.clip(products / length / length.T, -1, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = squares
+            if measure == "correlation":
+                products = products - sums * sums.T / shared
+                spread = squares - sums**2 / shared
+            spread = np.where(spread > ROUNDING * squares, spread, np.nan)
+            similarity = np.clip(products / np.sqrt(spread) / np.sqrt(spread.T), -1, 1)
     own = np.diag(similarity)
     np.fill_diagonal(similarity, np.where(np.isnan(own), np.nan, 1.0))
     return similarity
@@ -274,6 +288,40 @@ def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
     once = data.take(rated[first])
     one = np.ones(len(first))
     return _product(once, n_annotators, once.unit, one, one).astype(np.int64)
+
+
+def alpha_without_units(
+    counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
+) -> FloatArray:
+    """Return alpha without each unit, (U,); NaN where it is then undefined.
+
+    A weighted unit is left out with its whole weight. Level, numbers and errors are as for `alpha`.
+    The sums of each unit are taken from those of all units, which takes a step per rating for
+    nominal data, more by pairs of values that coincide for ordinal and ratio data, and by K² for
+    the latter.
+    """
+    n_units = len(counts.size)
+    alone = replace(counts, group=np.arange(n_units, dtype=np.int32), n_groups=n_units)
+    of_all = alpha(alone, level, numbers)
+    result = np.full(n_units, of_all.value)
+    if np.isnan(of_all.value):
+        # If all units have no disagreement, no part of them has any.
+        return result
+    if level != "nominal":
+        result[of_all.clusters] = jackknife(of_all)
+        return result
+    found = coincidences_of(alone)
+    marginal, diagonal = value_sums(found)
+    squares = found.marginal * (2 * marginal[found.value] - found.marginal)
+    total, agreeing, squares = (
+        whole - sum_by(found.group, lost, n_units)
+        for whole, lost in (
+            (marginal.sum(), found.marginal),
+            (diagonal.sum(), found.diagonal),
+            (marginal @ marginal, squares),
+        )
+    )
+    return nominal_alpha(total, agreeing, squares)[0]
 
 
 def _coinciding(counts: UnitCounts) -> tuple[FloatArray, IndexArray, FloatArray]:

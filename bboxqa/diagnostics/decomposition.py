@@ -35,7 +35,7 @@ from bboxqa.diagnostics.parts import (
     tie_second_boxes,
 )
 from bboxqa.model.diagnosis import ALL_AGREE
-from bboxqa.model.table import Categorical, Table, figure_columns
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import Cell, MatchedUnits
 
 
@@ -416,6 +416,20 @@ def decomposition(matched: MatchedUnits) -> Table:
     )
 
 
+def decomposition_by_category(matched: MatchedUnits) -> Table:
+    """Return the number of objects of each category with each kind of disagreement.
+
+    Columns: category, that of the majority; kind; n_objects, the number of objects with the kind,
+    perhaps with others; share, n_objects divided by the objects of the category; alpha_gain and
+    f1_gain, the rise of alpha and F1 of all objects if it were repaired in this category only.
+    """
+    found, category = disagreements(matched), drawn_objects(matched).category
+    kind, place = np.nonzero(found.has.T)
+    total = np.bincount(category[found.counted], minlength=len(matched.data.category_names))
+    group = category[found.home[place]]
+    return _by_group(matched, "category", np.stack([kind, place, group]), total)
+
+
 def decomposition_by_annotator(matched: MatchedUnits) -> Table:
     """Return the number of objects in which each kind of disagreement concerns each annotator.
 
@@ -425,25 +439,31 @@ def decomposition_by_annotator(matched: MatchedUnits) -> Table:
     """
     found, image = disagreements(matched), drawn_objects(matched).image
     of_image = np.bincount(image[found.counted], minlength=len(matched.data.image_names))
-    (who, of_row), row, _ = distinct_rows(found.annotator, found.kind)
-    (counted, _), *_ = distinct_rows(row, found.home[found.object])
+    entries = np.stack([found.kind, found.object, found.annotator])
+    return _by_group(matched, "annotator", entries, of_image @ matched.data.assigned)
+
+
+def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: IndexArray) -> Table:
+    """Return counts and gains by group; entries, (3, E), are kinds, objects and groups."""
+    found, (kind, place, group) = disagreements(matched), entries
+    (who, of_row), row, _ = distinct_rows(group, kind)
+    (counted, _), *_ = distinct_rows(row, found.home[place])
     n, gain = np.bincount(counted, minlength=len(who)), np.full((2, len(who)), np.nan)
     for each in Kind:
-        own, rows_of = np.flatnonzero(found.kind == each), np.flatnonzero(of_row == each)
+        own, rows_of = np.flatnonzero(kind == each), np.flatnonzero(of_row == each)
         # Objects that are joined with another one are counted for that one.
         change, root = repairs(matched)[each]
-        at = root[found.object[own]]
-        chosen, at = distinct_rows(np.searchsorted(rows_of, row[own]), at)[0]
+        chosen, at = distinct_rows(np.searchsorted(rows_of, row[own]), root[place[own]])[0]
         gain[:, rows_of] = gains(matched, change, chosen, at, len(rows_of))
     if not alpha_has_meaning(matched):
         gain[0] = np.nan
-    return Table(
-        {
-            "annotator": Categorical(who.astype(np.int32), matched.data.annotator_names),
-            "kind": Categorical(of_row.astype(np.int32), KINDS),
-            "n_objects": n,
-            "share": ratio(n.astype(np.float64), (of_image @ matched.data.assigned)[who]),
-            "alpha_gain": gain[0],
-            "f1_gain": gain[1],
-        }
-    )
+    names = getattr(matched.data, f"{title}_names")
+    columns: dict[str, Column] = {
+        title: Categorical(who.astype(np.int32), names),
+        "kind": Categorical(of_row.astype(np.int32), KINDS),
+        "n_objects": n,
+        "share": ratio(n.astype(np.float64), total[who]),
+        "alpha_gain": gain[0],
+        "f1_gain": gain[1],
+    }
+    return Table(columns)

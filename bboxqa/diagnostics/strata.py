@@ -1,32 +1,150 @@
-"""What agreement depends on: size, crowding, place and category."""
+"""What agreement depends on: size, crowding, region and category."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import erfc, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
+from bboxqa.agreement.estimators import table_of
+from bboxqa.agreement.nominal import nominal_alpha
 from bboxqa.agreement.object_counts import ratio
+from bboxqa.agreement.objects import has_meaning
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
+    IndexArray,
     distinct,
+    distinct_rows,
     remembered,
     run_starts,
     sum_by,
 )
-from bboxqa.diagnostics.decomposition import disagreements
+from bboxqa.diagnostics.decomposition import Kind, disagreements, drawn_sums
 from bboxqa.diagnostics.object_cells import (
+    Amounts,
+    RatioSums,
+    drawn_figures,
+    n_images_of,
     object_cells,
+    pairs_of_units,
+    summed_rows,
+    unit_members,
 )
 from bboxqa.diagnostics.parts import DrawnObjects, drawn_objects
 from bboxqa.geometry.boxes import corners
+from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
+
+# Areas of medium objects in COCO's evaluation.
+_COCO = (32**2, 96**2)
+_COCO_NAMES = ("small: below 32² px", "medium: to 96² px", "large: from 96² px")
+_CROWDED = ("no neighbour", "1 neighbour", "2 neighbours", "3 or more neighbours")
+_REGIONS = tuple(
+    f"{row} {column}".replace("middle centre", "centre")
+    for row in ("top", "middle", "bottom")
+    for column in ("left", "centre", "right")
+)
+
+
+def agreement_by_size(matched: MatchedUnits) -> Table:
+    """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px."""
+    group = np.searchsorted(_COCO, covariates(matched)["size"], side="right")
+    return _by_group(matched, "size", _COCO_NAMES, group)
+
+
+def agreement_by_crowding(matched: MatchedUnits) -> Table:
+    """Return agreement by the number of neighbours: boxes of the same annotator that overlap.
+
+    Second boxes of one object do not count. The largest number of any annotator counts.
+    """
+    group = np.minimum(covariates(matched)["crowding"], 3).astype(np.int64)
+    return _by_group(matched, "crowding", _CROWDED, group)
+
+
+def agreement_by_region(matched: MatchedUnits) -> Table:
+    """Return agreement by the ninth of the image, of known size, with the centre of an object."""
+    objects, bbox = drawn_objects(matched), matched.data.annotations.bbox
+    size = matched.data.image_size[objects.image]
+    known = (size > 0).all(1)
+    places = []
+    for side in (1, 0):
+        centre = _means(objects, bbox[:, side] + bbox[:, side + 2] / 2)
+        share = np.divide(centre, size[:, side], out=np.zeros(len(size)), where=known)
+        places.append(np.clip((share * 3).astype(np.int64), 0, 2))
+    return _by_group(matched, "region", _REGIONS, np.where(known, 3 * places[0] + places[1], -1))
 
 
 def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
     """Return the mean of each object over its annotations."""
     return ratio(sum_by(objects.of, amount, len(objects.image)), objects.n_drawn.astype(np.float64))
+
+
+def _by_group(matched: MatchedUnits, title: str, names: Sequence[str], group: IndexArray) -> Table:
+    """Return agreement on groups of objects, one row for each that occurs."""
+    objects, found, sums = drawn_objects(matched), disagreements(matched), drawn_sums(matched)
+    pairs = pairs_of_units(matched)
+    group = group[found.home]
+    occurs = distinct(group[group >= 0])
+    n_groups = len(occurs)
+    place = np.where(group < 0, -1, np.searchsorted(occurs, group))
+    own, has = place[found.counted], found.has_counted[found.counted]
+    n = np.bincount(own[own >= 0], minlength=n_groups)
+    left, right = unit_members(matched)
+    category = matched.data.annotations.category
+    named, same = objects.of[left], category[left] == category[right]
+    placed = objects.of[pairs.left]
+    amounts: dict[str, list[Amounts]] = {}
+    for name, of, above, below in (
+        ("f1", np.arange(len(objects.image)), *sums.of_object[1:]),
+        ("class_share", named, same, np.ones(len(same))),
+        ("mean_similarity", placed, pairs.similarity, np.ones(len(pairs))),
+    ):
+        kept = np.flatnonzero(place[of] >= 0)
+        of_kept = of[kept]
+        amounts[name] = [(place[of_kept], objects.image[of_kept], above[kept], below[kept])]
+    known, n_of = own >= 0, n.astype(np.float64)
+    missed, badly_placed = (
+        ratio(sum_by(own[known], has[known, kind], n_groups), n_of)
+        for kind in (Kind.MISSED, Kind.BADLY_PLACED)
+    )
+    return Table(
+        {
+            title: Categorical(occurs.astype(np.int32), tuple(names)),
+            "n_objects": n,
+            **RatioSums(matched, n_groups, amounts).columns(),
+            **_alphas(matched, place, n_groups),
+            "missed_share": missed,
+            "badly_placed_share": badly_placed,
+        }
+    )
+
+
+def _alphas(matched: MatchedUnits, place: IndexArray, n_groups: int) -> dict[str, Column]:
+    """Return the alpha of the units of each group with its interval, NaN without meaning."""
+    objects, sums = drawn_objects(matched), drawn_sums(matched)
+    n_categories = len(matched.data.category_names)
+    n_images, kept = len(matched.data.image_names), np.flatnonzero(place[sums.place] >= 0)
+    of, inside = sums.place[kept], np.flatnonzero(place >= 0)
+    (group, _), row, _ = distinct_rows(place[of], sums.value[kept])
+    agreeing = sums.of_object[0, inside]
+    tables = (
+        table_of(row, objects.image[of], sums.count[kept], (len(group), n_images)),
+        table_of(place[inside], objects.image[inside], agreeing, (n_groups, n_images)),
+    )
+
+    def evaluate(marginal: FloatArray, agreeing: FloatArray) -> FloatArray:
+        total, squares = (summed_rows(group, each, n_groups) for each in (marginal, marginal**2))
+        return nominal_alpha(total, agreeing, squares)[0]
+
+    with_group = n_images_of(place[of], objects.image[of], n_groups)
+    alpha, bounds = drawn_figures(matched, tables, evaluate, with_group, 1.0)
+    if matched.missing == "category":
+        for each in range(n_groups):
+            drawn = matched.data.annotations.category[place[objects.of] == each]
+            if not has_meaning(np.bincount(drawn, minlength=n_categories).astype(np.float64)):
+                alpha[each] = bounds[each] = np.nan
+    return figure_columns("alpha", alpha, bounds)
 
 
 CATEGORY = "category"
@@ -97,9 +215,10 @@ def dependence(
             start, stop = (np.searchsorted(ordered, tried, side) for side in ("left", "right"))
         else:
             tried = ordered[(_SHARES * len(ordered)).astype(np.int64)]
-            # Two digits are enough for a sentence.
-            unit = 10 ** np.maximum(np.floor(np.log10(np.maximum(tried, 1))) - 1, 0)
-            tried = np.ceil(tried / unit) * unit
+            if name != "time":
+                # Two digits are enough for a sentence.
+                unit = 10 ** np.maximum(np.floor(np.log10(np.maximum(tried, 1))) - 1, 0)
+                tried = np.ceil(tried / unit) * unit
             tried = distinct(tried[tried > ordered[0]])
             start, stop = np.zeros(len(tried), np.int64), np.searchsorted(ordered, tried)
         n, k = (stop - start).astype(np.float64), (errors[stop] - errors[start]) * 1.0

@@ -1,21 +1,20 @@
-"""Walk-throughs of the examples: every step from boxes to alpha, with all numbers."""
+"""Walk-throughs: steps with checked values, and those from the boxes of an image to alpha."""
 
 import json
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations, zip_longest
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from bboxqa.agreement.estimators import OK
 from bboxqa.agreement.nominal import Alpha, pooled_alpha
 from bboxqa.agreement.unit_counts import coincidence_matrix, coincidences, from_units
-from bboxqa.core.arrays import FloatArray
-from bboxqa.core.errors import OutputError
-from bboxqa.core.files import write_atomically
-from bboxqa.examples import example_file, example_picture
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.examples import example_file
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching.matchers import match
@@ -24,27 +23,120 @@ from bboxqa.model.units import ReliabilityData, UnitTable
 from bboxqa.pipelines.read import read
 from bboxqa.report.numbers import decimal, table_lines
 
-# The longest line of running text; tables may be a little wider, up to 100.
-_WIDTH = 92
-_MISSING, _NOBODY = "missing", "-"
-_THRESHOLD = 0.5
+WIDTH = 92
+"""The longest line of running text; tables may be a little wider, up to 100."""
+
+MISSING = "missing"
+"""The table entry of an annotator who was asked and drew nothing."""
+
+
+class Check(NamedTuple):
+    """A computed and an expected value, both as they are printed."""
+
+    what: str
+    computed: str
+    expected: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both are printed in the same way, with the same rounding."""
+        return self.computed == self.expected
+
+    @property
+    def verdict(self) -> str:
+        """Whether the value is the expected one, in words."""
+        return "agrees" if self.agrees else f"DIFFERS: expected {self.expected}"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One step of a walk-through; its body is a table as text."""
+
+    title: str
+    explanation: str
+    body: str
+    checks: tuple[Check, ...] = ()
+    """The values that are compared with expected ones."""
+    verdicts_in_body: bool = False
+    """Whether the body itself shows the verdicts; then only checks that differ are listed below."""
+
+    def text(self) -> str:
+        """Return the step as paragraphs with a blank line between them."""
+        listed = [
+            hang("- ", f"{one.what} = {one.computed}: {one.verdict}")
+            for one in self.checks
+            if not (self.verdicts_in_body and one.agrees)
+        ]
+        title = f"{self.title}\n{'-' * len(self.title)}"
+        parts = [title, hang("", self.explanation), textwrap.indent(self.body, "  ")]
+        # Self-explanatory tables have no explanation.
+        return "\n\n".join(part for part in (*parts, "\n".join(listed)) if part)
+
+
+class Walk(msgspec.Struct, frozen=True):
+    """A worked example, step by step, with the misprints in its source."""
+
+    name: str
+    introduction: str
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of all steps."""
+        return tuple(one for step in self.steps for one in step.checks)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every value is the expected one; false if none was compared."""
+        return bool(self.checks) and all(one.agrees for one in self.checks)
+
+    def text(self) -> str:
+        """Return the walk-through for a terminal of 100 columns."""
+        title, n = f"Worked example: {self.name}", len(self.checks)
+        parts = [f"{title}\n{'=' * len(title)}", hang("", self.introduction)]
+        parts += [step.text() for step in self.steps]
+        if self.notes:
+            notes = [hang("- ", note) for note in self.notes]
+            parts.append("\n".join(["Misprints in the source of this example:", *notes]))
+        end = f"All {n} checks agree with what is expected."
+        if differing := sum(not one.agrees for one in self.checks):
+            end = f"{differing} of {n} checks DIFFER from what is expected."
+        return "\n\n".join([*parts, end]) + "\n"
 
 
 def digits(value: float) -> str:
-    """Return a number with four digits, and zero without a sign."""
+    """Return a number with four digits, and zero without a sign.
+
+    Examples
+    --------
+    >>> digits(2 / 3), digits(-1e-9)
+    ('0.6667', '0.0000')
+    """
     # Rounded twice, so that the last bit does not decide ties such as -0.40625.
     return decimal(round(value, 12))
 
 
 def short(value: float) -> str:
-    """Return a number with at most four decimals, without trailing zeros."""
+    """Return a number with at most four decimals, without trailing zeros.
+
+    Examples
+    --------
+    >>> short(2.0), short(0.5), short(1200000.0)
+    ('2', '0.5', '1200000')
+    """
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def hang(head: str, text: str) -> str:
-    """Return text after a head, wrapped with a hanging indent."""
+    """Return text after a head, wrapped with a hanging indent.
+
+    Examples
+    --------
+    >>> hang("n = ", "1 + 1")
+    'n = 1 + 1'
+    """
     return textwrap.fill(
-        text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
+        text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head),
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
@@ -57,7 +149,14 @@ def table(
 
 
 def side_by_side(*blocks: str) -> str:
-    """Return blocks of lines side by side."""
+    r"""Return blocks of lines side by side.
+
+    Examples
+    --------
+    >>> print(side_by_side("a\nb", "c"))
+    a     c
+    b
+    """
     columns = [block.splitlines() for block in blocks]
     widths = [max(map(len, column), default=0) for column in columns]
     return "\n".join(
@@ -66,31 +165,77 @@ def side_by_side(*blocks: str) -> str:
     )
 
 
-def match_boxes(data: Dataset, matcher: str) -> UnitTable:
-    """Match boxes with an IoU of 0.5; see `bboxqa.matching.matchers`."""
-    pairs, _ = candidate_pairs(data, "bbox", _THRESHOLD)
-    return match(data.annotations, pairs, matcher, _THRESHOLD)
+class _Scene(NamedTuple):
+    """An annotated image: its document, its N annotations by annotator and id, and all IoUs."""
+
+    document: Mapping[str, Any]
+    data: Dataset
+    iou: FloatArray
+    """(N, N) float64."""
+    expected: Mapping[str, Any]
+    """Its part of `expected.json`."""
+    threshold: float
+    pairs: tuple[tuple[int, int], ...]
+    """The lowest IoU of admissible pairs, and all pairs of annotators."""
+
+    def boxes_of(self, annotator: int) -> IndexArray:
+        """Return the indices of one annotator's boxes."""
+        return np.flatnonzero(self.data.annotations.annotator == annotator)
+
+    def iou_of(self, first: int, second: int) -> str:
+        """Return the IoU of two boxes, named by their ids."""
+        ids = self.data.annotations.id
+        return digits(self.iou[ids == first, ids == second].item())
+
+
+NOBODY = "-"
+"""The entry of an annotator without an annotation."""
+
+
+def match_boxes(data: Dataset, matcher: str, iou_threshold: float) -> UnitTable:
+    """Match boxes that reach a threshold; see `bboxqa.matching.matchers`."""
+    pairs, _ = candidate_pairs(data, "bbox", iou_threshold)
+    return match(data.annotations, pairs, matcher, iou_threshold)
 
 
 def unit_rows(
     data: Dataset, units: UnitTable, said: Sequence[Any] | None = None
 ) -> list[list[Any]]:
-    """Return the units with the ids of their annotations, a column per annotator; None for none."""
+    """Return the units with the ids of their annotations, a column per annotator; None for none.
+
+    With `said`, they have this for each annotation.
+    """
     of = data.annotations
     rows = np.full((len(units), len(data.annotator_names)), None, object)
     rows[units.unit, of.annotator] = of.id.tolist() if said is None else said
     return rows.tolist()
 
 
+def braces(rows: Sequence[Sequence[Any]]) -> str:
+    """Return units in one line.
+
+    Examples
+    --------
+    >>> braces([(1, 6), (2, None)])
+    '{1,6} {2,-}'
+    """
+    units = (",".join(NOBODY if one is None else str(one) for one in row) for row in rows)
+    return " ".join(f"{{{unit}}}" for unit in units)
+
+
+# In all worked examples, a missing box counts as a category of its own.
+_MISSING = "category"
+
+
 def alpha_of(data: ReliabilityData) -> Alpha:
     """Return alpha over all units; a missing box counts as a category."""
-    return pooled_alpha(coincidences(data, "category"))
+    return pooled_alpha(coincidences(data, _MISSING))
 
 
 def matrix_text(data: ReliabilityData, category_names: Sequence[str]) -> str:
     """Return the coincidence matrix as a table with its sums."""
-    values, matrix = coincidence_matrix(data, "category")
-    names = [[*category_names, _MISSING][value] for value in values]
+    values, matrix = coincidence_matrix(data, _MISSING)
+    names = [[*category_names, MISSING][value] for value in values]
     cells = np.block([[matrix, matrix.sum(1)[:, None]], [matrix.sum(0), matrix.sum()]]).tolist()
     rows = [[name, *map(short, row)] for name, row in zip([*names, "sum"], cells, strict=True)]
     return table(["", *names, "sum"], rows, left=[0])
@@ -99,19 +244,21 @@ def matrix_text(data: ReliabilityData, category_names: Sequence[str]) -> str:
 def alpha_text(data: ReliabilityData) -> str:
     """Return D_o, D_e and alpha, each with its formula and the numbers filled in."""
     alpha = alpha_of(data)
-    _, matrix = coincidence_matrix(data, "category")
+    _, matrix = coincidence_matrix(data, _MISSING)
     sums = matrix.sum(1)
-    n, less = short(sums.sum()), short(sums.sum() - 1)
+    n = short(sums.sum())
+    less = short(sums.sum() - 1)
     agreeing = " + ".join(map(short, matrix.diagonal()))
     by_chance = " + ".join(f"{short(count)}*{short(count - 1)}" for count in sums)
-    observed, expected, value = map(digits, (alpha.observed, alpha.expected, alpha.value))
     lines = [
-        hang("n     = ", f"{' + '.join(map(short, sums))} = {n}"),
-        hang("D_o   = ", f"1 - ({agreeing}) / {n} = {observed}"),
-        hang("D_e   = ", f"1 - ({by_chance}) / ({n}*{less}) = {expected}"),
-        hang("alpha = ", f"1 - D_o / D_e = 1 - {observed} / {expected} = {value}"),
+        hang("n     = ", f"{' + '.join(map(short, sums))} = {n}" if len(sums) > 1 else n),
+        hang("D_o   = ", f"1 - ({agreeing}) / {n} = {digits(alpha.observed)}"),
+        hang("D_e   = ", f"1 - ({by_chance}) / ({n}*{less}) = {digits(alpha.expected)}"),
     ]
-    return "\n".join(lines)
+    parts = f"1 - D_o / D_e = 1 - {digits(alpha.observed)} / {digits(alpha.expected)} = "
+    value = digits(alpha.value)
+    shown = parts + value if alpha.status == OK else f"{value} ({alpha.status}, so D_e is 0)"
+    return "\n".join([*lines, hang("alpha = ", shown)])
 
 
 # The titles and explanations of the steps from the boxes of an image to alpha.
@@ -121,7 +268,7 @@ _STEPS = {
      "left and the upper edge; all lengths are in pixels.",
     "2. How much do the boxes overlap?":
      "The IoU of two boxes is the area that they share, divided by the area that they cover "
-     "together: 1 for the same box, 0 for boxes apart. A pair that reaches 0.5 (marked "
+     "together: 1 for the same box, 0 for boxes apart. A pair that reaches {threshold:g} (marked "
      "*) may show the same object; categories play no part in this. Rows are the boxes of the "
      "first annotator, columns those of the second.",
     "3. Two annotators at a time: Hungarian matching":
@@ -147,34 +294,42 @@ _STEPS = {
      "and negative for less than that. All digits are kept in computing; four are shown.",
 }  # fmt: skip
 
+_Shown = tuple[str, Sequence[Check]]
+"""The table of a step, and the values that are compared with expected ones."""
 
-def walk(name: str) -> str:
-    """Return the walk through an example image, for a terminal of 100 columns."""
+
+def walk_image(name: str, expected: Mapping[str, Any]) -> Walk:
+    """Walk through an example image."""
+    own = expected["images"][name]
     data = read(example_file(name), segmentation=False)
     # Tables are in the order of ids, in which units are numbered as well.
     order = np.lexsort((data.annotations.id, data.annotations.annotator))
     data = replace(data, annotations=data.annotations.take(order))
     box = corners(data.annotations.bbox)
     first, second = np.indices((len(box), len(box))).reshape(2, -1)
-    iou = bbox_iou(box[first], box[second]).reshape(len(box), len(box))
-    units = match_boxes(data, "recursive")
-    reliability = from_units(data.annotations, units, data.assigned, len(data.category_names))
-    shown = (
-        _box_table(data), *_pairs(data, iou), *_units(data, units),
-        matrix_text(reliability, data.category_names), alpha_text(reliability),
+    scene = _Scene(
+        json.loads(example_file(name).read_text("utf-8")), data,
+        bbox_iou(box[first], box[second]).reshape(len(box), len(box)), own,
+        float(own["iou_threshold"]), tuple(combinations(range(len(data.annotator_names)), 2)),
     )  # fmt: skip
-    document = json.loads(example_file(name).read_text("utf-8"))
-    title = f"Worked example: {name}"
-    parts = [
-        f"{title}\n{'=' * len(title)}",
-        hang("", f"{document['info']['description']} How far do the annotators agree on what there "
-             "is, where it is and what it is called? (bboxqa agree does all of the following at "
-             "once.)"),
-    ]  # fmt: skip
-    for (title, explanation), body in zip(_STEPS.items(), shown, strict=True):
-        said = explanation.format(names=data.annotator_names)
-        parts += [f"{title}\n{'-' * len(title)}", hang("", said), textwrap.indent(body, "  ")]
-    return "\n\n".join(parts) + "\n"
+    units = match_boxes(data, "recursive", scene.threshold)
+    shown = (
+        (_box_table(data), ()), _overlaps(scene), _pairs(scene), *_units(scene, units),
+        *_coincidences_and_alpha(scene, units),
+    )  # fmt: skip
+    said = {"threshold": scene.threshold, "names": data.annotator_names}
+    return Walk(
+        name=name,
+        introduction=(
+            f"{scene.document['info']['description']} How far do the annotators agree on what "
+            "there is, where it is and what it is called? (bboxqa agree does all of the following "
+            "at once.)"
+        ),
+        steps=tuple(
+            Step(title, explanation.format(**said), body, tuple(checks))
+            for (title, explanation), (body, checks) in zip(_STEPS.items(), shown, strict=True)
+        ),
+    )
 
 
 def _box_table(data: Dataset) -> str:
@@ -188,62 +343,80 @@ def _box_table(data: Dataset) -> str:
     return table(["id", "annotator", "category", "x", "y", "width", "height"], rows, left=[1, 2])
 
 
-def _pairs(data: Dataset, iou: FloatArray) -> tuple[str, str]:
-    """Return the IoU of the boxes of each two annotators, and the pairs that are matched."""
-
-    def cell(value: float) -> str:
-        if value == 0:
+def _overlaps(scene: _Scene) -> _Shown:
+    def cell(iou: float) -> str:
+        if iou == 0:
             return "0 "
-        return digits(value) + ("*" if value >= _THRESHOLD - TOLERANCE else " ")
+        return digits(iou) + ("*" if iou >= scene.threshold - TOLERANCE else " ")
 
-    names, ids, tables, blocks = data.annotator_names, data.annotations.id, [], []
-    for one, other in combinations(range(len(names)), 2):
-        left, right = (np.flatnonzero(data.annotations.annotator == each) for each in (one, other))
+    names, ids, tables = scene.data.annotator_names, scene.data.annotations.id, []
+    for first, second in scene.pairs:
+        columns = scene.boxes_of(second)
         # Eleven columns fit on a line only with a gap of one space; the mark takes another column.
-        header = ["", *(f"{ids[column]} " for column in right)]
-        rows = [[str(ids[row]), *map(cell, iou[row, right].tolist())] for row in left]
-        tables.append(f"{names[one]} and {names[other]}\n{table(header, rows, gap=1)}")
-        # The two are matched without the others.
-        kept = np.sort(np.concatenate([left, right]))
-        both = replace(data, annotations=data.annotations.take(kept))
-        matched = unit_rows(both, match_boxes(both, "hungarian"))
-        cells = [
-            [str(row[one]), str(row[other]), digits(iou[ids == row[one], ids == row[other]].item())]
-            for row in matched
-            if row[one] and row[other]
+        header = ["", *(f"{ids[column]} " for column in columns)]
+        rows = [
+            [str(ids[row]), *map(cell, scene.iou[row, columns].tolist())]
+            for row in scene.boxes_of(first)
         ]
-        blocks.append(table([names[one], names[other], "IoU"], cells))
-    return "\n\n".join(tables), side_by_side(*blocks)
+        tables.append(f"{names[first]} and {names[second]}\n{table(header, rows, gap=1)}")
+    checks = []
+    for pair, value in scene.expected.get("bbox_iou", {}).items():
+        one, other = pair.split("-")
+        computed = scene.iou_of(int(one), int(other))
+        checks.append(Check(f"IoU of {one} and {other}", computed, digits(value)))
+    return "\n\n".join(tables), checks
 
 
-def _units(data: Dataset, units: UnitTable) -> tuple[str, str]:
-    """Return the units with the ids, and with the categories, of their boxes."""
-    names, categories = data.annotator_names, data.category_names
-    said = [categories[code] for code in data.annotations.category.tolist()]
+def _pairs(scene: _Scene) -> _Shown:
+    names, blocks, checks = scene.data.annotator_names, [], []
+    for first, second in scene.pairs:
+        # The two are matched without the others.
+        kept = np.sort(np.concatenate([scene.boxes_of(first), scene.boxes_of(second)]))
+        data = replace(scene.data, annotations=scene.data.annotations.take(kept))
+        rows = unit_rows(data, match_boxes(data, "hungarian", scene.threshold))
+        chosen = [(row[first], row[second]) for row in rows if row[first] and row[second]]
+        cells = [[str(a), str(b), scene.iou_of(a, b)] for a, b in chosen]
+        blocks.append(table([names[first], names[second], "IoU"], cells))
+        expected = scene.expected["hungarian_pairs"][f"{names[first]}-{names[second]}"]
+        what = f"pairs of {names[first]} and {names[second]}"
+        checks.append(Check(what, braces(chosen), braces(expected)))
+    return side_by_side(*blocks), checks
+
+
+def _units(scene: _Scene, units: UnitTable) -> tuple[_Shown, _Shown]:
+    data, names = scene.data, scene.data.annotator_names
+    said = [data.category_names[code] for code in data.annotations.category.tolist()]
+    rows = unit_rows(data, units)
     drawn, called = (
         [[str(place), *(nobody if each is None else str(each) for each in row)]
          for place, row in enumerate(of, 1)]
-        for of, nobody in ((unit_rows(data, units), _NOBODY),
-                           (unit_rows(data, units, said), _MISSING))
+        for of, nobody in ((rows, NOBODY), (unit_rows(data, units, said), MISSING))
     )  # fmt: skip
-    titles = ["unit", *names]
-    return table(titles, drawn), table(titles, called, left=range(1, len(titles)))
+    check = Check("units", braces(rows), braces(scene.expected["recursive_units"]))
+    words = range(1, len(names) + 1)
+    return (
+        (table(["unit", *names], drawn), [check]),
+        (table(["unit", *names], called, left=words), []),
+    )
 
 
-def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]:
-    """Write the annotations of an example, its pictures and its walk-through."""
-    contents = {f"{name}.json": example_file(name).read_bytes()}
-    for picture in (name, f"{name}_annotators"):
-        contents[f"{picture}.png"] = example_picture(picture).read_bytes()
-    contents[f"{name}.txt"] = walk(name).encode()
-    new = []
-    for file, content in contents.items():
-        path = folder / file
-        if not path.is_file() or path.read_bytes() != content:
-            new.append(file)
-            if path.exists() and not force:
-                how = "name another folder with --out, or add --force"
-                raise OutputError(f"{path}: is another file; {how}")
-    for file in new:
-        write_atomically(folder / file, contents[file])
-    return [folder / file for file in new]
+def _coincidences_and_alpha(scene: _Scene, units: UnitTable) -> tuple[_Shown, _Shown]:
+    data, names = scene.data, scene.data.category_names
+    reliability = from_units(data.annotations, units, data.assigned, len(names))
+    alpha, checks = digits(alpha_of(reliability).value), []
+    if expected := scene.expected.get("coincidence_matrix"):
+        # The expected rows may be in another order.
+        names_of = {str(each["id"]): each["name"] for each in scene.document["categories"]}
+        said = [names_of.get(value, value) for value in expected["values"]]
+        cells = {
+            (name, other): cell
+            for name, row in zip(said, expected["matrix"], strict=True)
+            for other, cell in zip(said, row, strict=True)
+        }
+        values, matrix = coincidence_matrix(reliability, _MISSING)
+        occurring = [[*names, MISSING][value] for value in values]
+        for name, row in zip(occurring, matrix.tolist(), strict=True):
+            wanted = " ".join(short(cells.get((name, other), 0)) for other in occurring)
+            checks.append(Check(f"row {name}", " ".join(map(short, row)), wanted))
+    is_expected = Check("alpha", alpha, digits(scene.expected["alpha"]))
+    return (matrix_text(reliability, names), checks), (alpha_text(reliability), [is_expected])

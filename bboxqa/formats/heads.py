@@ -27,8 +27,11 @@ _COLUMNS = (
     "lists of boxes, by the names in its first line; `bboxqa stats` measures labels."
 )
 _LABELS = "Name the folder that has them and data.yaml or classes.txt, one for each annotator."
-_BYTES, _XML, _JSON, _NAMED = "bytes", "xml", "json", "named"
+_BYTES, _XML, _JSON, _TEXT, _NAMED = "bytes", "xml", "json", "text", "named"
 _NO_COCO = rb'(?!.*"images"\s*:)'
+_ITEM = rb"(?:\[\s*)?\{"
+_FLOAT = rb" -?\d+(?:\.\d+)?"
+_BY_JQ = "Convert it: jq '{}' FILE > OUT.json"
 # Numbers that are none are found when labels are read.
 _LINE = rb"\s*\d+(?:\.0*)?(?:[ \t]+(?:" + NUMBER + rb"|-?(?i:nan|inf))){4,}[ \t]*(?:[\r\n]|\Z)"
 _SHARES = rb"\s*\d+(?:\.0*)?(?:[ \t]+0?\.\d+(?:[eE]-?\d+)?|[ \t]+[01](?:\.0*)?){4}"
@@ -45,6 +48,7 @@ _VIA_CSV = (
     rb'#?"?filename"?,"?file_size"?,"?file_attributes"?,"?region_count"?,"?region_id"?,'
     rb'"?region_shape_attributes"?,"?region_attributes"?\s'
 )
+_DATUMARO = "Convert it with datumaro: datum convert -i FOLDER -if {} -f coco -o OUT"
 
 
 # UTF-32 comes first, as its byte order mark begins with that of UTF-16.
@@ -57,9 +61,15 @@ MARKS = (
 )
 
 
+def _tool(kind: str, pattern: bytes, advice: str = "") -> tuple[str, str, bytes, str, str]:
+    """Return the signature of JSON of a tool that exports tables or COCO if there is no advice."""
+    advice = advice or f"Export COCO JSON, or a table of boxes, from {kind}."
+    return kind, _JSON, pattern, f"JSON of {kind}", advice
+
+
 # The kind; the group, which says what the pattern applies to: bytes, XML without blanks, JSON
-# without blanks, or nothing ("named" kinds are recognised elsewhere); the pattern; what it is
-# called; and what to do. Of each group, the first pattern that matches counts.
+# without blanks, or files named .txt ("named" kinds are recognised elsewhere); the pattern; what it
+# is called; and what to do. Of each group, the first pattern that matches counts.
 _SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
     (
         "image", _BYTES, (rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP"
@@ -80,8 +90,7 @@ _SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
     ("CVAT", _XML, rb"(?=<).*<annotations\b[^>]*>.*?<(?:version|meta|image|track)\b",
      "XML of CVAT", _MEASURED),
     ("LabelMe XML", _XML, rb".*<annotation\b.*<(?:sourceAnnotation|nrows)\b",
-     "XML of LabelMe's web tool",
-     "Convert it with datumaro: datum convert -i FOLDER -if label_me -f coco -o OUT"),
+     "XML of LabelMe's web tool", _DATUMARO.format("label_me")),
     (
         "VOC", _XML, (rb"(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>\s*)?"
         rb"(?:<!--.*?-->\s*)*<annotation(?:\s[^>]*)?>(?!.*<(?:sourceAnnotation|nrows)\b)"
@@ -106,13 +115,12 @@ _SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
     ("tasks", _JSON, rb'\[\s*\{\s*"data"\s*:\s*\{',
      "a list of Label Studio's tasks without annotations",
      "In Label Studio, export the project as JSON."),
-    ("CreateML", _JSON, rb'\[\s*\{(?=.*"image(?:filename)?"\s*:\s*").*"coordinates"\s*:\s*\{',
-     "JSON of CreateML", _EXPORT),
-    ("a CVAT backup", _JSON, rb'\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)',
-     "JSON of a CVAT backup", "In CVAT, export the task or job as CVAT for images 1.1."),
+    _tool("CreateML", rb'\[\s*\{(?=.*"image(?:filename)?"\s*:\s*").*"coordinates"\s*:\s*\{'),
+    _tool("a CVAT backup", rb'\[\s*\{(?=.*"tags"\s*:\s*\[)(?=.*"shapes"\s*:\s*\[)',
+          "In CVAT, export the task or job as CVAT for images 1.1."),
     ("Labelbox", _JSON, rb'(?:\[\s*)?\{\s*"data_row"\s*:\s*\{', "JSON of Labelbox", _MEASURED),
-    ("Labelbox's first export", _JSON, rb"(?:\[\s*)?\{" + rb'(?=.*"Labeled Data"\s*:).*"Label"\s*:',
-     "JSON of Labelbox's first export", "Export it again as NDJSON (export v2)."),
+    _tool("Labelbox's first export", _ITEM + rb'(?=.*"Labeled Data"\s*:).*"Label"\s*:',
+          "Export it again as NDJSON (export v2)."),
     (
         "SageMaker", _JSON, (rb'\{(?:(?=.*"source-ref"\s*:)(?=.*"groundtruth/)'
         rb'|\s*"answers"\s*:\s*\[.*"answerContent"\s*:)'
@@ -155,10 +163,48 @@ _SIGNATURES: tuple[tuple[str, str, bytes, str, str], ...] = (
      rb'\{(?!.*"images"\s*:\s*\[)(?=.*"features"\s*:\s*\{).*"_type"\s*:\s*"',
      "the description of a Hugging Face data set",
      'Save the data set as Parquet, in Python: dataset.to_parquet("a.parquet")'),
+    _tool("GeoJSON", rb"\{" + _NO_COCO + rb'.*"type"\s*:\s*"FeatureCollection"', _EXPORT),
+    _tool("YOLOv6's cache of labels", rb'\{\s*"information"\s*:.*"labels"\s*:\s*\[\[', _LABELS),
+    _tool("VOC as JSON", rb'[\[{].*"annotation"\s*:\s*\{.*"bndbox"\s*:\s*\{\s*"[xy]m',
+          "Name the folder of the XML files that it was made from."),
     ("Darwin", _JSON,
      rb"\{" + _NO_COCO + rb'(?:.*"item"\s*:\s*\{.*"slots"\s*:\s*\['
      rb'|\s*"annotations"\s*:\s*\[\s*\{.*"slot_names"\s*:\s*\[)',
      "JSON of V7 Darwin", _MEASURED),
+    _tool("Hasty", rb'\{.*"export_format_version"\s*:'),
+    _tool("Cityscapes", rb'\{(?=.*"imgHeight"\s*:).*"objects"\s*:\s*\[',
+          _DATUMARO.format("cityscapes")),
+    _tool("Mapillary Vistas", rb'\{(?=.*"annotation_date"\s*:).*"polygon"\s*:',
+          _DATUMARO.format("mapillary_vistas")),
+    _tool("ADE20K", rb'\{\s*"annotation"\s*:\s*\{.*"imsize"\s*:',
+          _DATUMARO.format("ade20k2020")),
+    _tool("MPII", rb'\[\s*\{.*"joint_self"\s*:', _DATUMARO.format("mpii_json")),
+    _tool("BDD100K", _ITEM + rb'(?=.*"category"\s*:).*"\w+2d"\s*:', "Convert it by its own "
+          "program: python -m bdd100k.label.to_coco -m det -i FILE -o OUT"),
+    _tool("SA-1B", rb'\{\s*(?=.*"image"\s*:\s*\{)(?=.*"annotations"\s*:).*"predicted_iou"\s*:',
+          _BY_JQ.format(".image.image_id as $i | {images: [.image + {id: $i}], annotations: "
+                        "[.annotations[] + {image_id: $i, category_id: 1}], categories: "
+                        '[{id: 1, name: "object"}]}')),
+    _tool("Dataloop", rb'\{(?=.*"annotations"\s*:\s*\[)(?=.*"coordinates"\s*:).*"itemId"\s*:',
+          "In Python: dtlpy.Converter().convert_dataset(DATASET, "
+          'to_format="coco", local_path=OUT)'),
+    _tool("SuperAnnotate", rb'\{(?=.*"metadata"\s*:)(?=.*"instances"\s*:\s*\[).*"\w+Id"\s*:'),
+    _tool("Encord", _ITEM + rb'(?=.*"label_hash"\s*:).*"data_units"\s*:'),
+    _tool("Scale", _ITEM + rb'(?=.*"task_id"\s*:).*"response"\s*:\s*\{.*"annotations"\s*:'),
+    _tool("Kili", _ITEM + rb'.*"jsonResponse"\s*:'),
+    _tool("VoTT", rb'\{(?:(?=.*"asset"\s*:\s*\{)(?=.*"regions"\s*:)'
+          rb'|(?=.*"securityToken"\s*:).*"videoSettings"\s*:)', "Export Pascal VOC, or CSV."),
+    ("Lightly", _JSON, rb'\{\s*"file_name"\s*:.*"predictions"\s*:\s*\[',
+     "predictions of Lightly",
+     "Name the COCO JSON that they were made from, or write them as COCO results."),
+    ("detectron2", _JSON, rb'\[\s*\{.*"bbox_mode"\s*:', "dicts of detectron2",
+     "In Python: detectron2.data.datasets.convert_to_coco_json(NAME_OF_DATASET, OUT)"),
+    ("KITTI", _TEXT, rb"[A-Za-z_]+(?:" + _FLOAT + rb"){14,15}\s*(?:\n|\Z)",
+     "labels of KITTI", _DATUMARO.format("kitti")),
+    ("MOT", _TEXT, rb"\d+(?:, ?-?\d+(?:\.\d+)?){5,9}\s*(?:\n|\Z)",
+     "a table of MOT without a header", _DATUMARO.format("mot_seq")),
+    ("WIDER FACE", _TEXT, rb"[^\n]+\.jpe?g\s*\n\d+\s*\n\d+(?: -?\d+){3,9}\s*(?:\n|\Z)",
+     "the list of WIDER FACE", _DATUMARO.format("wider_face")),
     ("binary", _NAMED, b"", "not text",
      "Open it in the tool that wrote it, and export COCO JSON from there."),
     ("COCO", _NAMED, b"", "COCO JSON", _MEASURED),

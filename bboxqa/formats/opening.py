@@ -149,9 +149,9 @@ def foreign_kind(path: Path) -> str | None:
     head, suffix = SourcePath.at(path).head, path.suffix.lower()
     if suffix == ".txt":
         text = heads.as_utf8(head)
-        for labels in ("DOTA", "YOLO"):
-            if heads.begins(labels, text, strict=True):
-                return labels
+        labels = (each for each in ("DOTA", "YOLO") if heads.begins(each, text, strict=True))
+        if kind := next(labels, heads.kind_in("text", text)):
+            return kind
     is_json, are_lines = suffix == ".json", suffix in (".jsonl", ".ndjson")
     if not is_json and (kind := heads.kind_of(head)) is not None:
         return kind

@@ -233,3 +233,12 @@ def drawn_runs(
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     canvas = draw([ring - first for ring in rings], width, height)
     return runs_of(canvas, *first.astype(int).tolist())
+
+
+def raster_areas(
+    left: list[Ring], right: list[Ring], size: tuple[int, int], draw: Draw
+) -> tuple[int, int]:
+    """Return how many pixels two annotations share, and how many their union has."""
+    runs = pixel_runs([drawn_runs(rings, size, draw) for rings in (left, right)])
+    shared = int(shared_pixels(runs, np.zeros(1, np.int64), np.ones(1, np.int64))[0])
+    return shared, int(runs.area.sum()) - shared

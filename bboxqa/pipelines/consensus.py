@@ -296,7 +296,7 @@ def write_consensus_page(
 ) -> tuple[str, ...]:
     """Write a page of what was outvoted and is worth a look; return notes on its images."""
     from bboxqa.pipelines.pictures import write_images_page
-    from bboxqa.report.consensus import answer, asked, warnings
+    from bboxqa.report.consensus import answer, asked, kept_by_quorum, warnings
 
     data, found, order = result.data, result.found, result.found.review_order
     shown = order[np.isin(order, found.to_review) | ~found.is_kept[order]]
@@ -308,6 +308,7 @@ def write_consensus_page(
         "consensus", target, pictures, len(data.image_names), names, progress,
         [CONSENSUS, *people], title="Consensus of annotators", kicker=asked(result),
         lines=[*answer(result)], warnings=[*warnings(result)], next_step=next_step,
+        by_quorum=kept_by_quorum(result),
     )  # fmt: skip
 
 

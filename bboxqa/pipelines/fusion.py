@@ -31,7 +31,7 @@ from bboxqa.model import masks as runs_of
 from bboxqa.model import rotated_boxes as rotated
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.consensus import CROWD, EMPTY, SAME, ConsensusObjects
-from bboxqa.model.keypoints import Keypoints
+from bboxqa.model.keypoints import Keypoints, sides_of
 from bboxqa.model.masks import SegmentationKind, Segmentations
 
 # Pairs of boxes of one annotator, which take 100 bytes each.
@@ -267,7 +267,8 @@ def _fused(data: Dataset, rows: IndexArray, quorum: float | None) -> Record:
     """Return the shape of an object from its annotations, which are sorted by annotator."""
     of, outlines, found = data.annotations, data.annotations.segmentation, Record()
     if of.keypoints is not None:
-        found |= _fused_points(of.keypoints.take(rows), quorum)
+        joints = data.joint_names[of.category[rows[0]]] if data.joint_names else ()
+        found |= _fused_points(of.keypoints.take(rows), joints, quorum)
     if (boxes := _rectangles(of, rows)) is not None:
         box = median_rotated_box(boxes)
         found |= _drawn(rotated.corners(box[None]))
@@ -398,7 +399,7 @@ def _covered_pixels(
     return {"segmentation": {"size": [height, width], "counts": counts}}
 
 
-def _fused_points(keypoints: Keypoints, quorum: float | None) -> Record:
+def _fused_points(keypoints: Keypoints, joints: Sequence[str], quorum: float | None) -> Record:
     """Return the median of each joint that at least the quorum of the annotators labelled."""
     n_joints = keypoints.stop - keypoints.start
     n = int(n_joints.max(initial=0))
@@ -406,6 +407,7 @@ def _fused_points(keypoints: Keypoints, quorum: float | None) -> Record:
     if not n:
         return {}
     xy, seen = keypoints.xy[index], keypoints.visibility[index]
+    xy, seen = _unmirrored(xy, seen, sides_of(joints) if len(joints) == n else [])
     n_seen, middle = (seen > 0).sum(0), np.zeros((n, 2))
     is_labelled = n_seen >= _least(len(seen), quorum)
     for joint in np.flatnonzero(is_labelled).tolist():
@@ -413,3 +415,22 @@ def _fused_points(keypoints: Keypoints, quorum: float | None) -> Record:
     visibility = np.where(is_labelled, 1 + (2 * (seen == 2).sum(0) >= n_seen), 0)
     triples = np.column_stack([middle, visibility]).ravel().tolist()
     return {"keypoints": triples, "num_keypoints": int(is_labelled.sum())}
+
+
+def _unmirrored(
+    xy: FloatArray, seen: Any, sides: Sequence[tuple[int, int]]
+) -> tuple[FloatArray, Any]:
+    """Return K poses, (K, J, 2) and (K, J), with left and right as most annotators name them."""
+    order = np.arange(xy.shape[1])
+    for left, right in sides:
+        order[[left, right]] = right, left
+    poses, labels = np.stack([xy, xy[:, order]]), np.stack([seen, seen[:, order]])
+    shared = (labels[:, :, None] > 0) & (seen > 0)
+    apart = np.where(shared, np.linalg.norm(poses[:, :, None] - xy, axis=-1), 0).sum(-1)
+    distance = (apart / np.maximum(shared.sum(-1), 1)).round(_DIGITS)
+    total, n_alike = distance.min(0).sum(1), (distance[0] <= distance[1]).sum(1)
+    # Of equally near ones, the one whose first joint is first.
+    middle = np.lexsort((*xy[:, 0].T, total, -n_alike))[0]
+    is_mirrored = (distance[1] < distance[0])[:, middle].astype(np.int64)
+    rows = np.arange(len(xy))
+    return poses[is_mirrored, rows], labels[is_mirrored, rows]

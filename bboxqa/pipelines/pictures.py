@@ -8,6 +8,7 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from bboxqa.core.arrays import ByteArray, FrozenArrays, Progress
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.files import digest_of, write_atomically
 from bboxqa.core.image_opening import MOST_PIXELS, MOST_WHOLE, SIDEWAYS, opened, reason_of, turn_of
-from bboxqa.core.text import count, quoted
+from bboxqa.core.text import as_written, count, quoted
 from bboxqa.model.annotations import NO_CHOICES, Choices, Source
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings
@@ -25,7 +26,7 @@ from bboxqa.report.finding_formats import findings_by_image, page_values
 from bboxqa.report.pages import INDEX, PIXELS, PageTarget, encoded, page_folder, render
 from bboxqa.report.pictures import BLANK_CANVAS, Pixels, shown_images, worst_first
 from bboxqa.report.result_files import manifest, read_saved
-from bboxqa.rules.pictures import ImageSearch, ImageState, check_folders
+from bboxqa.rules.pictures import ImageSearch, ImageState, Place, check_folders
 
 # Percentiles of images of more than 8 bits that are shown as black and white.
 _PERCENTILES = (2, 98)
@@ -66,8 +67,7 @@ def pictures(
     """Yield the picture of each file name, which is also looked for beside `sources`."""
     check_folders(folders)
     known = sizes or [(0, 0)] * len(names)
-    search = ImageSearch([folder.resolve() for folder in folders], [*map(Path, sources)])
-    places = search.find(names)
+    places = _places(names, folders, [*map(Path, sources)])
     for done, (name, place, size) in enumerate(zip(names, places, known, strict=True), 1):
         if place.state == ImageState.FOUND:
             found = read_pixels(Path(place.file), side, size)
@@ -147,6 +147,19 @@ def _upright(image: Any, turn: int, side: int) -> ByteArray:
     if turn in _TURNS:
         image = image.transpose(Image.Transpose[_TURNS[turn]])
     return np.asarray(image)
+
+
+def _places(names: Sequence[str], folders: Sequence[Path], sources: Sequence[Path]) -> list[Place]:
+    """Return the place of the file of each name below folders; see `ImageSearch`."""
+    search = ImageSearch([folder.resolve() for folder in folders], sources)
+    places = search.find(names)
+    for number, name in enumerate(names):
+        if places[number].state != ImageState.FOUND:
+            spelled = [as_written(name), normalize("NFC", name), normalize("NFD", name)]
+            found = [each for each in search.find(spelled) if each.state == ImageState.FOUND]
+            if len({each.file.lower() for each in found}) == 1:
+                places[number] = found[0]
+    return places
 
 
 def thumbnail(picture: Picture) -> bytes:

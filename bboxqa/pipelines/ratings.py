@@ -6,6 +6,7 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -35,6 +36,7 @@ from bboxqa.diagnostics.answers import (
     Clusters,
     Method,
     alpha_without_annotators,
+    alpha_without_units,
     alpha_without_values,
     annotator_similarity,
     cluster_annotators,
@@ -359,6 +361,97 @@ def difference(
     places = [np.array([place_of[text] for text in part], np.int64) for part in names]
     one, other = map(coefficient_of(name), inputs)
     return paired_difference(one, other, places[0], places[1], bootstrap, seed)
+
+
+def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
+    """Return the ratings of some of the annotators.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    names : sequence of str
+        Names of annotators.
+
+    Returns
+    -------
+    Ratings
+        With the same units and annotators, but without the ratings of the others, and with the
+        values that remain.
+
+    Raises
+    ------
+    ConfigError
+        If a name is not known.
+    """
+    for name in names:
+        if name not in ratings.annotator_names:
+            raise ConfigError(f"annotator {unknown_name(name, ratings.annotator_names)}")
+    wanted = np.isin(np.array(ratings.annotator_names), list(names))
+    data = ratings.data
+    kept = np.flatnonzero(wanted[data.annotator])
+    # Chance agreement counts only the values that the remaining annotators gave.
+    drawn = data.state[kept] == Cell.CATEGORY
+    occurring, code = np.unique(data.value[kept][drawn], return_inverse=True)
+    value = np.zeros(len(kept), np.int32)
+    value[drawn] = code
+    part = replace(data.take(kept), value=value, n_values=len(occurring))
+    return replace(
+        ratings,
+        data=part,
+        value_names=tuple(ratings.value_names[place] for place in occurring.tolist()),
+        numbers=None if ratings.numbers is None else ratings.numbers[occurring],
+    )
+
+
+class Contributions(msgspec.Struct, frozen=True, eq=False):
+    """Krippendorff's alpha without each unit, annotator and value, which shows their influence."""
+
+    alpha: float
+    """Alpha of all data."""
+    without_units: FloatArray
+    """(U,) float64. Without each unit; NaN where undefined."""
+    without_annotators: FloatArray
+    """(A,) float64. Without each annotator; NaN where it is unknown who gave which value."""
+    without_values: FloatArray
+    """(K,) float64. Without the row and column of each value in the coincidence matrix."""
+
+
+def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Contributions:
+    """Return Krippendorff's alpha without each unit, annotator and value.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        No annotator may appear twice in a unit.
+    level : {"nominal", "ordinal", "interval", "ratio", "masi", "jaccard"} or callable
+        Level of measurement, or a distance of two arrays of values.
+
+    Raises
+    ------
+    ConfigError
+        If an annotator answered a unit several times, or the level does not suit the values.
+
+    Examples
+    --------
+    >>> from bboxqa.stats import ratings_from_table
+    >>> found = contributions(ratings_from_table([[0, 1, 1], [0, 1, 1], [0, 1, 0]]))
+    >>> found.without_annotators.round(4)
+    array([0.4444, 0.4444, 1.    ])
+    """
+    inputs = checked_inputs(ratings, level)
+    if inputs.repeated:
+        raise ConfigError("an annotator answered a unit several times; keep one of the answers")
+    counts, level, numbers = inputs.counts, inputs.level, inputs.numbers
+    return Contributions(
+        alpha=coefficient_of("krippendorff_alpha")(inputs).value,
+        without_units=alpha_without_units(counts, level, numbers),
+        without_annotators=alpha_without_annotators(
+            ratings.data, inputs.n_annotators, level, numbers
+        )
+        if ratings.annotator_names
+        else np.full(inputs.n_annotators, nan),
+        without_values=alpha_without_values(counts, level, numbers),
+    )
 
 
 def column_association(path: str | Path, first: str, second: str) -> ColumnAssociation:

@@ -185,7 +185,7 @@ def annotators_section(of: Documents) -> Section | None:
     ]
     columns = ["annotator", "annotations", "F1 with the others", *rates]
     evidence = [Evidence([Data("Annotators", columns, figures, is_open=True)])] * bool(figures)
-    order = [row["annotator"] for row in of.rows("annotators")]
+    order = [row["annotator"] for row in of.rows("agreement_matrix")]
     shared = [pair for pair in of.part["pairs"] if pair["n_units"] >= _FEWEST]
     # Two annotators have one pair, whose F1 is that of all.
     if len(order) > 2 and shared:

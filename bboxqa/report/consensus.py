@@ -7,7 +7,9 @@ import numpy as np
 from bboxqa.core.text import count, joined
 from bboxqa.model.consensus import REASONS, ConsensusResult
 from bboxqa.report.agreement_text import people
+from bboxqa.report.chart import DIM, SERIES, Chart, Dot, Mark, Path, nothing
 from bboxqa.report.numbers import percent
+from bboxqa.report.pages import Data
 
 # Of boxes that are not drawn before, so many are equal by chance.
 _BY_CHANCE = 0.1
@@ -78,3 +80,23 @@ def answer(result: ConsensusResult) -> Iterator[str]:
     )
     if said := [f"{count(n, 'box', 'boxes')} {words}" for n, words in changes if n]:
         yield joined(said)
+
+
+def kept_by_quorum(result: ConsensusResult) -> tuple[Chart, Data]:
+    """Return how many objects are kept with 1, 2, … votes as the quorum, as a curve and a table."""
+    title, votes = "Objects kept, by quorum", result.found.votes
+    kept = [(n, int((votes >= n).sum())) for n in range(1, int(votes.max(initial=0)) + 1)]
+    table = Data(title, ["votes", "objects"], [*map(list, kept)])
+    if not kept:
+        return nothing(title), table
+    quorums, top = np.unique(result.found.quorum).tolist(), 1.05 * kept[0][1]
+    points = [(float(n), float(n_objects)) for n, n_objects in kept]
+    marks: list[Mark] = [Path(points, SERIES[0], width=2)]
+    marks += [Dot(*point, SERIES[0]) for point in points]
+    marks += [Path([(quorum, 0), (quorum, top)], DIM) for quorum in quorums]
+    chart = Chart(
+        title, marks, (0.7, len(kept) + 0.3), (0.0, top), 180, frame="xy", grid="y", least_step=1,
+        legend=[f"vertical line: the quorum, {joined([*map(str, quorums)])}"],
+        x_label="votes with which an object is kept",
+    )  # fmt: skip
+    return chart, table

@@ -430,12 +430,12 @@ class Plots:
         return draw_chart(sensitivity(self._rows("sensitivity"), chosen), ax)
 
     def pair_matrix(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw F1 of each pair of annotators.
+        """Draw F1 of each pair of annotators, similar annotators side by side.
 
         The number below it counts the units of the pair. With more than 40 annotators, those with
         most units are drawn.
         """
-        order = [row["annotator"] for row in self._rows("annotators")]
+        order = [row["annotator"] for row in self._rows("agreement_matrix")]
         return draw_chart(pair_matrix(order, self._threshold["pairs"]), ax)
 
     def confusion_matrix(self, annotator: str | None = None, ax: "Axes | None" = None) -> "Axes":

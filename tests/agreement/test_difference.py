@@ -102,7 +102,8 @@ def test_other_coefficients_and_levels():
 
 def test_of_two_groups_of_annotators():
     values = np.concatenate([noisy(1, 0.1, TRUTH), noisy(2, 0.5, TRUTH)])
-    parts = [stats.ratings_from_table(values[rows]) for rows in ([0, 1], [3, 2])]
+    ratings = stats.ratings_from_table(values, annotator_names=["a", "b", "c", "d"])
+    parts = [stats.only_annotators(ratings, names) for names in (["a", "b"], ["d", "c"])]
     found = stats.difference(*parts, bootstrap=100)
     assert found.value == pytest.approx(estimated(values[:2]).value - estimated(values[2:]).value)
     assert found.n_common == 80

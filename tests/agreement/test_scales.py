@@ -2,11 +2,12 @@
 
 from math import nan, nextafter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.agreement.registry import SCALES, Bin, Scale, label
+from bboxqa.agreement.registry import SCALES, Bin, Scale, label, membership_probabilities
 from bboxqa.core.errors import DatasetError
 
 names = st.sampled_from(sorted(SCALES))
@@ -35,6 +36,16 @@ LABELS = {
         (0.749, "good"), (0.75, "excellent"), (1, "excellent"),
     ],
 }  # fmt: skip
+
+# Coefficients 0.77544 ± 0.14295 and 0.67 ± 0.15, best step first, as irrCAC prints them.
+PUBLISHED = [
+    (0.77544, 0.14295, "landis_koch", [0.39674, 0.88336, 0.99542, 0.99997, 1, 1]),
+    (0.77544, 0.14295, "altman", [0.39674, 0.88336, 0.99542, 0.99997, 1]),
+    (0.77544, 0.14295, "fleiss", [0.54414, 0.99542, 1]),
+    (0.67, 0.15, "landis_koch", [0.18168, 0.67511, 0.96356, 0.99912, 1, 1]),
+    (0.67, 0.15, "altman", [0.18168, 0.67511, 0.96356, 0.99912, 1]),
+    (0.67, 0.15, "fleiss", [0.28699, 0.96356, 1]),
+]
 
 
 def test_every_scale_is_tested():
@@ -72,7 +83,44 @@ def test_scales_cannot_be_changed_and_say_their_source():
     assert all(f"({years[name]})" in scale.source for name, scale in SCALES.items())
 
 
-def test_percentages_are_refused():
-    said = "scale Fleiss: coefficient is 81.0; expected at most 1, or NaN\nGive the coefficient"
+@pytest.mark.parametrize(("value", "standard_error", "name", "expected"), PUBLISHED)
+def test_published_membership(value, standard_error, name, expected):
+    found = membership_probabilities(SCALES[name], value, standard_error)
+    assert found.round(5).tolist() == expected
+
+
+@given(names, st.floats(-1, 1), st.floats(1e-6, 10))
+def test_membership_grows_to_one(name, value, standard_error):
+    found = membership_probabilities(SCALES[name], value, standard_error)
+    assert np.all(np.diff(found) >= -1e-15)
+    assert found[0] >= 0
+    assert found[-1] == 1
+
+
+def test_without_error_the_label_is_certain():
+    at_bound = membership_probabilities(SCALES["fleiss"], 0.75, 0.0)
+    assert at_bound.tolist() == [0, 1, 1]
+    assert membership_probabilities(SCALES["krippendorff"], 1 - 0.2, 0.0).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(("value", "error"), [(nan, 0.1), (0.5, nan), (-1.5, 0.1), (1.5, 0.0)])
+def test_membership_is_undefined(value, error):
+    assert np.isnan(membership_probabilities(SCALES["fleiss"], value, error)).tolist() == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (
+            lambda: label(SCALES["fleiss"], 81.0),
+            "scale Fleiss: coefficient is 81.0; expected at most 1, or NaN\nGive the coefficient",
+        ),
+        (
+            lambda: membership_probabilities(SCALES["altman"], 0.5, -0.1),
+            "scale Altman: standard error is -0.1; expected 0 or more",
+        ),
+    ],
+)
+def test_percentages_and_negative_errors_are_refused(act, said):
     with pytest.raises(DatasetError, match=f"^{said}"):
-        label(SCALES["fleiss"], 81.0)
+        act()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bboxqa.agreement.levels import set_distance
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.ratings import set_of
-from bboxqa.stats import measure, ratings_from_columns, read_ratings
+from bboxqa.stats import contributions, measure, ratings_from_columns, read_ratings
 
 SETS = st.frozensets(st.sampled_from("abcde"), max_size=4)
 
@@ -68,6 +68,7 @@ def test_alpha_of_sets_equals_that_of_all_pairs(name, pairs):
     expected = alpha_of(pairs, DISTANCES[name])
     value = found.coefficients["krippendorff_alpha"].value
     assert value == pytest.approx(expected, nan_ok=True, abs=1e-12)
+    assert contributions(ratings, level=name).alpha == pytest.approx(value, nan_ok=True)
 
 
 @pytest.mark.parametrize(

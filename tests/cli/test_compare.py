@@ -117,6 +117,12 @@ def test_the_files_of_before_are_compared(saved):
     assert text == expected.stdout
 
 
+def test_the_option_of_agree_says_what_to_type(saved):
+    done = run("agree", "reviewed.json", "--since", "result", cwd=saved)
+    assert done.returncode == 2
+    assert "type `bboxqa compare result AFTER`" in done.stderr
+
+
 def test_figures_are_compared_where_the_file_was_replaced(saved, tmp_path):
     shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     shutil.copy(saved / "reviewed.json", tmp_path / "export.json")

@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -185,13 +186,19 @@ def test_outputs_and_inputs_are_not_replaced(tmp_path):
     assert "or by a file or folder for each: --annotator NAME=FIRST" in one.stderr
 
 
-def test_the_page_shows_pictures_of_what_was_outvoted(tmp_path):
+def test_the_page_shows_quorums_and_pictures_of_what_was_outvoted(tmp_path):
     boxes = {"ann<": [(10, 10, 20, 20), (60, 60, 9, 9)], "bob": [(12, 10, 20, 20)]}
     content = document(boxes, asked=["ann<", "bob", "cid"])
     found = written(tmp_path, content, "--report", "page.html")
     assert "Written: merged.json, dropped.csv, page.html" in found.stdout
     page = (tmp_path / "page.html").read_text()
     assert "1 object kept, 1 dropped" in page
+    assert "vertical line: the quorum, 2<" in page
+    # The curve, and its points as a table: two objects with one vote, one of them with more.
+    assert page.count("votes with which an object is kept") == 1
+    assert re.findall(r"<tr><td[^>]*>(\d)</td><td[^>]*>(\d)</td></tr>", page)[:2] == [
+        ("1", "2"), ("2", "1"),
+    ]  # fmt: skip
     assert "dropped: drawn by 1 of 3, 2 needed" in page
     assert "cat by consensus (annotation merged)" in page
     assert "ann&lt;" in page

@@ -18,6 +18,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.diagnostics.answers import (
     NO_CONTRAST,
     alpha_without_annotators,
+    alpha_without_units,
     alpha_without_values,
     annotator_similarity,
     cluster_annotators,
@@ -37,6 +38,14 @@ def counted_again(units, level, numbers=NUMBERS):
     """Return alpha by its definition, None where it is undefined."""
     found = definition.alpha(units, level, numbers)
     return found and found[0]
+
+
+@given(tables(units=(1, 8)), levels)
+def test_without_a_unit(values, level):
+    units = units_of(values)
+    rest = [units[:place] + units[place + 1 :] for place in range(len(units))]
+    expected = [counted_again(units, level) for units in rest]
+    same(alpha_without_units(unit_counts(reliability(values)), LEVELS[level], NUMBERS), expected)
 
 
 @given(tables(annotators=(2, 5), units=(1, 8)), levels)
@@ -102,6 +111,13 @@ def test_weights_of_units_repeat_them(values, seed):
     assert alpha_without_values(unit_counts(weighted)) == pytest.approx(
         alpha_without_values(unit_counts(repeated)), nan_ok=True
     )
+    units = units_of(values)
+    expected = [
+        brute.alpha([unit for other, unit in enumerate(units) if other != out
+                     for _ in range(weight[other])])
+        for out in range(len(units))
+    ]  # fmt: skip
+    same(alpha_without_units(unit_counts(weighted)), expected)
 
 
 # Annotators 0, 3, 4 and 5 mostly say yes, the others mostly no.
@@ -256,11 +272,13 @@ def by_walk(data, measure, a, b):
     if measure == "agreement":
         return np.mean(first == second)
     x, y = SIGNED[first], SIGNED[second]
+    if measure == "correlation":
+        x, y = x - x.mean(), y - y.mean()
     lengths = np.sqrt((x @ x) * (y @ y))
     return x @ y / lengths if lengths > 1e-9 else np.nan
 
 
-@pytest.mark.parametrize("measure", ["agreement", "cosine"])
+@pytest.mark.parametrize("measure", ["agreement", "cosine", "correlation"])
 @given(st.one_of(ratings(), ratings(repeated=True)), st.booleans())
 def test_by_a_walk_over_shared_units(measure, data, weighted):
     if weighted:
@@ -282,7 +300,7 @@ def test_by_a_walk_over_shared_units(measure, data, weighted):
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        ("jaccard", "measure is 'jaccard'; expected one of agreement, cosine"),
+        ("jaccard", "measure is 'jaccard'; expected one of agreement, cosine, correlation"),
         ("cosine", "cosine of annotators: values are not numbers; expected numbers"),
     ],
 )

@@ -9,6 +9,7 @@ from support.resampled import expanded
 from bboxqa.diagnostics.decomposition import (
     decomposition,
     decomposition_by_annotator,
+    decomposition_by_category,
 )
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
@@ -69,6 +70,15 @@ def test_against_counting_object_by_object(seed):
 
 
 def check_groups(matched, brute):
+    names = matched.data.category_names
+    for row in decomposition_by_category(matched).records():
+
+        def is_own(home, category=row["category"]):
+            return names[brute.top(brute.counted(home))] == category
+
+        homes = set(filter(is_own, brute.homes(row["kind"])))
+        every = list(filter(is_own, brute.objects))
+        check_group(row, brute, homes, every)
     names = matched.data.annotator_names
     for row in decomposition_by_annotator(matched).records():
         who = names.index(row["annotator"])

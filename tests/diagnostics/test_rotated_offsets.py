@@ -113,7 +113,7 @@ def test_other_tables_of_upright_boxes_are_those_of_plain_boxes():
         for name in ("bbox", "obb")
     )
     assert set(plain) - set(rotated) == {"offsets"}
-    for name in ("sensitivity", "annotators"):
+    for name in ("sensitivity", "agreement_by_size", "agreement_by_crowding", "annotators"):
         for column, values in plain[name].columns.items():
             found = rotated[name].columns[column]
             if isinstance(values, np.ndarray):

@@ -1,112 +1,145 @@
-"""The worked examples have the figures of their source, and read well."""
+"""The worked examples agree, say so, say when they do not, and read well."""
 
-import numpy as np
+import copy
+
 import pytest
 
 import bboxqa
-from bboxqa.agreement.unit_counts import coincidence_matrix, from_units
 from bboxqa.core.errors import OutputError
 from bboxqa.examples import SCENES, example_file, read_expected
-from bboxqa.examples.walks import alpha_of, digits, match_boxes, unit_rows, walk, write_example
-from bboxqa.geometry.boxes import bbox_iou, corners
-from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.examples.lessons import EXAMPLES, walk, write_example
+from bboxqa.examples.walks import Check, Step, Walk, digits
 
+N_CHECKS = {
+    "fruits": 4 + 3 + 1 + 3 + 1,
+    "smiling_fruits": 3 + 1 + 4 + 1,
+    "landscape": 3 + 1 + 1,
+    "matching": 2 * 30,
+    "iou": 14 + 12,
+    "krippendorff": 12,
+}
 KEY_FIGURES = {
-    "fruits": ["0.9689*", "(12*11)", "alpha = 1 - D_o / D_e"],
-    "smiling_fruits": ["0.4940\n", "12\n"],
-    "landscape": ["0.4889\n", "0.9872*", "Waterfall"],
+    "fruits": ["0.9689*", "{1,6,9} {2,5,-} {3,4,8} {-,-,7}", "(12*11)", "alpha = 0.0222: agrees"],
+    "smiling_fruits": ["alpha = 0.4940: agrees", "{-,-,12}"],
+    "landscape": ["alpha = 0.4889: agrees", "0.9872*", "Waterfall"],
+    "matching": ["{7,-,-} {-,4,-} {-,10,24}", "-0.4062  agrees", "-0.1209  agrees"],
+    "iou": ["129000  271000  0.4760  agrees", "60330 px / 93623 px = 0.6444: agrees", "4850"],
+    "krippendorff": ["= 1 - 1.0000 / 0.8333 = -0.2000", "alpha of table 12 = 0.3953: agrees"],
 }
 
 
-@pytest.mark.parametrize("name", SCENES)
-def test_a_walk_ends_at_what_one_call_returns_and_fits_a_terminal(name):
-    text = walk(name)
-    result = bboxqa.agree(example_file(name), iou_threshold=0.5, bootstrap=0, matcher="recursive")
-    assert text.endswith(f" = {digits(result.alpha)}\n")
-    assert digits(result.alpha) == digits(read_expected()["images"][name]["alpha"])
-    assert all(figure in text for figure in KEY_FIGURES[name])
-    assert text.isascii()
-    assert [line for line in text.splitlines() if len(line) > 100 or line != line.rstrip()] == []
-
-
-def matched_as(data, matcher, wanted):
-    """Match the boxes of a data set, whose units are the wanted ones in any order."""
-    units = match_boxes(data, matcher)
-    assert sorted(map(str, unit_rows(data, units))) == sorted(map(str, wanted))
-    return units, from_units(data.annotations, units, data.assigned, len(data.category_names))
+@pytest.mark.parametrize("name", EXAMPLES)
+class TestEveryExample:
+    def test_all_of_it_agrees_and_fits_a_terminal(self, name):
+        walk = EXAMPLES[name]()
+        assert walk.name == name
+        assert [one for one in walk.checks if not one.agrees] == []
+        assert walk.agrees
+        assert len(walk.checks) == N_CHECKS[name]
+        text = walk.text()
+        assert text.endswith(f"\n\nAll {N_CHECKS[name]} checks agree with what is expected.\n")
+        for figure in KEY_FIGURES[name]:
+            assert figure in text
+        assert "DIFFERS" not in text
+        assert text.isascii()
+        assert [
+            line for line in text.splitlines() if len(line) > 100 or line != line.rstrip()
+        ] == []
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_pairs_units_and_coincidences_are_those_of_the_source(scene):
-    expected, data = read_expected()["images"][scene], bboxqa.read(example_file(scene))
-    assert expected["iou_threshold"] == 0.5
-    _, found = matched_as(data, "recursive", expected["recursive_units"])
-    if wanted := expected.get("coincidence_matrix"):
-        values, matrix = coincidence_matrix(found, "category")
-        names = {f"{each + 1}": name for each, name in enumerate(data.category_names)}
-        said = [names.get(each, each) for each in wanted["values"]]
-        at = [said.index([*data.category_names, "missing"][value]) for value in values]
-        assert matrix == pytest.approx(np.array(wanted["matrix"])[np.ix_(at, at)])
-    ids, box = data.annotations.id.tolist(), corners(data.annotations.bbox)
-    for pair, value in expected.get("bbox_iou", {}).items():
-        one, other = (ids.index(int(each)) for each in pair.split("-"))
-        assert bbox_iou(box[[one]], box[[other]])[0] == pytest.approx(value, abs=5e-5)
-    for people, pairs in expected["hungarian_pairs"].items():
-        both = np.isin(
-            data.annotations.annotator, [int(each[-1]) - 1 for each in people.split("-")]
-        )
-        part = data.annotations.take(np.flatnonzero(both))
-        kept = [part.id.tolist(), match_boxes(part_of(data, part), "hungarian").unit.tolist()]
-        units = [[i for i, u in zip(*kept, strict=True) if u == unit] for unit in {*kept[1]}]
-        assert sorted(sorted(each) for each in units if len(each) == 2) == sorted(
-            map(sorted, pairs)
-        )
+def test_the_steps_end_at_what_one_call_returns(scene):
+    result = bboxqa.agree(bboxqa.read_coco(example_file(scene)), iou_threshold=0.5, bootstrap=0)
+    walk = EXAMPLES[scene]()
+    assert len(walk.steps) == 7
+    assert walk.steps[-1].checks[0].computed == digits(result.alpha)
 
 
-def part_of(data, annotations):
-    return Dataset(
-        image_names=data.image_names, image_size=data.image_size, annotations=annotations,
-        category_names=data.category_names, annotator_names=data.annotator_names,
-        assigned=data.assigned,
-    )  # fmt: skip
+CHANGES = [
+    ("fruits", ("images", "fruits", "alpha"), 0.0223,
+     "alpha = 0.0222: DIFFERS: expected 0.0223"),
+    ("fruits", ("images", "fruits", "bbox_iou", "1-6"), 0.8401,
+     "IoU of 1 and 6 = 0.8400: DIFFERS: expected 0.8401"),
+    ("iou", ("bbox_iou", 4, "iou"), 0.6667, "IoU of boxes 5 = 0.4706: DIFFERS: expected 0.6667"),
+    ("iou", ("polygon_iou_pixel_inclusive", 0, "union_px"), 20,
+     "13 px / 19 px = 0.6842: DIFFERS: expected 13 px / 20 px = 0.6842"),
+    ("matching", ("matching", "cases", 15, "units"), [[7, 10], [None, 8]],
+     "units of case 16 = {7,8} {-,10}: DIFFERS: expected {7,10} {-,8}"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", read_expected()["matching"]["cases"])
-def test_schematic_boxes_have_the_units_and_the_alpha_of_the_source(case):
-    boxes, people = read_expected()["matching"]["boxes"], case["annotators"]
-    ids = sorted(case["box_ids"], key=lambda each: (boxes[str(each)]["annotator"], each))
-    drawn = [boxes[str(each)] for each in ids]
-    category = np.array([each["category_id"] - 1 for each in drawn], np.int32)
-    data = Dataset(
-        image_names=("case",), image_size=np.zeros((1, 2), np.int32),
-        category_names=tuple(map(str, range(category.max() + 1))), annotator_names=tuple(people),
-        annotations=Annotations(
-            id=np.array(ids), image=np.zeros(len(ids), np.int32),
-            annotator=np.array([people.index(e["annotator"]) for e in drawn], np.int32),
-            category=category, bbox=np.array([each["bbox"] for each in drawn], np.float64),
-            iscrowd=np.zeros(len(ids), np.bool_),
-        ),
-        assigned=np.ones((1, len(people)), np.bool_),
-    )  # fmt: skip
-    matcher = "hungarian" if len(people) == 2 else "recursive"
-    _, found = matched_as(data, matcher, case["units"])
-    assert digits(alpha_of(found).value) == digits(case["alpha"])
+@pytest.mark.parametrize(("name", "path", "value", "told"), CHANGES)
+def test_a_changed_expectation_is_told(name, path, value, told):
+    expected = copy.deepcopy(read_expected())
+    place = expected
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    result = walk(name, expected)
+    assert not result.agrees
+    assert sum(not one.agrees for one in result.checks) == 1
+    text = result.text()
+    assert told in " ".join(text.split())
+    assert text.endswith(f"1 of {len(result.checks)} checks DIFFER from what is expected.\n")
+
+
+def test_a_value_of_the_matrix_that_is_not_expected_at_all_is_told():
+    expected = read_expected()
+    expected["images"]["fruits"]["coincidence_matrix"] = {"values": ["1"], "matrix": [[2]]}
+    assert not walk("fruits", expected).agrees
+
+
+def test_nothing_compared_is_no_agreement():
+    assert not Walk("empty", "", ()).agrees
+    assert Walk("one", "", (Step("", "", "", (Check("x", "1", "1"),)),)).agrees
+
+
+class TestMisprints:
+    def test_each_is_told_once_in_the_walk_that_it_belongs_to(self):
+        notes = {name: len(EXAMPLES[name]().notes) for name in EXAMPLES}
+        assert notes == {**dict.fromkeys(EXAMPLES, 0), "iou": 4, "krippendorff": 1}
+        assert sum(notes.values()) == len(read_expected()["errata"])
+
+    @pytest.mark.parametrize(
+        ("name", "figures"), [("iou", ["0.4706", "0.0309", "0.0476"]), ("krippendorff", ["-0.2."])]
+    )
+    def test_they_name_the_figures(self, name, figures):
+        text = EXAMPLES[name]().text().split("Misprints")[1]
+        assert all(figure in text for figure in figures)
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
 
 
 class TestWriteExample:
-    @pytest.mark.parametrize("name", SCENES)
-    def test_the_files_are_there_and_nothing_else(self, name, tmp_path):
-        files = [f"{name}{end}" for end in (".json", ".png", "_annotators.png", ".txt")]
+    @pytest.mark.parametrize(
+        ("name", "files"),
+        [
+            *(
+                (scene, [f"{scene}{end}" for end in (".json", ".png", "_annotators.png", ".txt")])
+                for scene in SCENES
+            ),
+            ("matching", ["matching_hungarian.png", "matching_recursive.png", "matching.txt"]),
+            ("iou", ["iou.png", "iou.txt"]),
+            ("krippendorff", ["krippendorff.txt"]),
+        ],
+    )
+    def test_the_files_are_there_and_nothing_else(self, name, files, tmp_path):
         folder = tmp_path / "für Ann" / name
         for new in (files, []):
             assert write_example(name, folder) == [folder / file for file in new]
-            assert sorted(path.name for path in folder.iterdir()) == sorted(files)
-        assert (folder / f"{name}.txt").read_text("utf-8") == walk(name)
+            assert names_in(folder) == sorted(files)
+        assert (folder / f"{name}.txt").read_text("utf-8") == EXAMPLES[name]().text()
         for picture in folder.glob("*.png"):
             assert picture.read_bytes().startswith(b"\x89PNG")
+
+    def test_an_unknown_name_is_told_with_the_choices(self, tmp_path):
+        with pytest.raises(ValueError, match="'fruit'; choose one of fruits, smiling_fruits"):
+            write_example("fruit", tmp_path)
 
     def test_a_file_in_the_place_of_the_folder_is_told(self, tmp_path):
         (tmp_path / "taken").write_text("mine")
         with pytest.raises(OutputError, match=r"taken/\S+: cannot be written: Not a directory"):
-            write_example("fruits", tmp_path / "taken")
+            write_example("krippendorff", tmp_path / "taken")
         assert (tmp_path / "taken").read_text() == "mine"

@@ -8,7 +8,9 @@ from support import studio
 from support.cli import run
 from support.tool_files import found, write, zipped
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.formats.heads import as_list
+from bboxqa.formats.sources import list_files
 
 
 def packed(name, content):
@@ -19,9 +21,24 @@ def packed(name, content):
 
 ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'
 TOOLS = {
+    "JSON of Cityscapes": '{"imgHeight": 9, "imgWidth": 9, "objects": []}',
+    "JSON of BDD100K": '[{"name": "a", "labels": [{"category": "car", "box2d": {"x1": 1}}]}]',
+    "JSON of SA-1B": '{"image": {"image_id": 1}, "annotations": [{"predicted_iou": 0.9}]}',
+    "JSON of Dataloop": '{"annotations": [{"itemId": "6", "coordinates": []}]}',
+    "JSON of Hasty": '{"export_format_version": "1.1", "images": [{"labels": []}]}',
+    "JSON of SuperAnnotate": '{"metadata": {"name": "a.jpg"}, "instances": [{"classId": 7}]}',
+    "JSON of Encord": '[{"label_hash": "1", "data_units": {"a": {"labels": {"objects": []}}}}]',
+    "JSON of Scale": '[{"task_id": "1", "response": {"annotations": [{"left": 1, "top": 2}]}}]',
+    "JSON of Kili": '[{"id": "1", "labels": [{"jsonResponse": {"JOB": {"annotations": []}}}]}]',
+    "JSON of VoTT": '{"asset": {"name": "a.jpg"}, "regions": [{"tags": ["cat"]}]}',
+    "JSON of Mapillary Vistas": '{"annotation_date": "", "objects": [{"polygon": [[0, 0]]}]}',
+    "JSON of ADE20K": '{"annotation": {"filename": "1.jpg", "imsize": [5]}}',
+    "JSON of MPII": '[{"img_paths": "1.jpg", "joint_self": [[1, 2, 1]]}]',
+    "predictions of Lightly": '{"file_name": "a.png", "predictions": [{"bbox": [1, 2, 3, 4]}]}',
     "JSON of Labelbox's first export": '[{"ID": "c", "Labeled Data": "a", "Label": {}}]',
     "JSON of a CVAT backup": '[{"version": 0, "tags": [], "shapes": [], "tracks": []}]',
     "a list of Label Studio's tasks without annotations": '[{"data": {"image": "a.jpg"}}]',
+    "dicts of detectron2": '[{"file_name": "a.jpg", "annotations": [{"bbox_mode": 0}]}]',
 }  # fmt: skip
 FILES = [
     ("a.eaf", ELAN, "is ELAN's own file; expected COCO JSON"),
@@ -55,13 +72,23 @@ FILES = [
     ("a.zip", bytes(range(256)) * 9, "is not an archive"),
     ("a.json", '[{"image": "1.jpg", "annotations": [{"coordinates": {"x": 1}}]}]',
      "is JSON of CreateML; expected COCO JSON"),
+    ("a.json", '{"type": "FeatureCollection"}', "is JSON of GeoJSON; expected COCO JSON"),
     ("samples.json",
      '{"samples": [{"filepath": "a.jpg", "gt": {"_cls": "Detections", "detections": []}}]}',
      "is FiftyOne's own JSON; expected COCO JSON"),
     ("dataset_info.json",
      '{"features": {"image_id": {"dtype": "int64", "_type": "Value"}, "bbox": {}}}',
      "is the description of a Hugging Face data set; expected COCO JSON"),
+    (".val.json",
+     '{"information": {"/a.jpg": {"shape": [64, 48], "labels": [[2.0, 0.5, 0.5, 0.1, 0.1]]}}}',
+     "is JSON of YOLOv6's cache of labels; expected COCO JSON"),
+    ("a.json", '{"annotation": {"filename": "a.jpg", "object": [{"bndbox": {"xmin": "1"}}]}}',
+     "is JSON of VOC as JSON; expected COCO JSON"),
     *(("a.json", text, f"is {what}; expected COCO JSON") for what, text in TOOLS.items()),
+    ("a.txt", "Truck 1.0 0 -1 0 1 2 3 -1 -1 -1 -1 -1 -1 -1\n", "is labels of KITTI; expected"),
+    ("a.txt", "1,1,794.2,47.5,71.2,174.8,1,1,0.8\n",
+     "is a table of MOT without a header; expected"),
+    ("a.txt", "0--Parade/a.jpg\n1\n1 2 2 2 0 0 0 0 0 0 \n", "is the list of WIDER FACE; expected"),
     ("a.json", '{"a": {"images": [{"annotations": []}]}}\n{"a": 1}\n',
      "is a table with the columns a; expected columns of images and boxes"),
     ("a.manifest", '{"source-ref": "a"}\n{"source-ref": "b"}\n',
@@ -85,6 +112,12 @@ def test_an_address_is_to_be_downloaded(tmp_path):
     done = run("agree", "s3://bucket/a", cwd=tmp_path)
     advice = "An address is not read: download it, and name the file."
     assert (done.returncode, done.stderr) == (2, f"Error: s3:/bucket/a: no such file\n{advice}\n")
+
+
+def test_files_of_other_programs_are_named_in_a_folder(tmp_path):
+    write(tmp_path, **{"label_2/a.txt": "Van 0.0 0 -1 0 5 1 8 8 -1 -1 -1 -1 -1 -1\n"})
+    with pytest.raises(DatasetError, match=r"label_2/a\.txt: is labels of KITTI; expected "):
+        list_files([tmp_path])
 
 
 def test_tasks_of_label_studio_in_lines_are_read_and_found_at_their_line(tmp_path):

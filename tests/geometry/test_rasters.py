@@ -9,26 +9,12 @@ from hypothesis import strategies as st
 from support.masks import encode
 from support.reference import WORKED
 
-from bboxqa.geometry.rasters import (
-    burn,
-    draw_inclusive,
-    drawn_runs,
-    mask_bounds,
-    mask_iou,
-    pixel_runs,
-    shared_pixels,
-)
+from bboxqa.geometry.rasters import burn, draw_inclusive, mask_bounds, mask_iou, raster_areas
 from bboxqa.model.masks import compress_counts, decode_counts
 
 
 def ring(flat):
     return np.array(flat, float).reshape(-1, 2)
-
-
-def raster_areas(left, right, size, draw):
-    runs = pixel_runs([drawn_runs(rings, size, draw) for rings in (left, right)])
-    (shared,) = shared_pixels(runs, np.zeros(1, np.int64), np.ones(1, np.int64))
-    return shared, runs.area.sum() - shared
 
 
 @pytest.mark.parametrize("example", WORKED["polygons"])

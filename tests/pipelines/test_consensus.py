@@ -400,14 +400,15 @@ def posed(who, *points):
     return {"annotator": who, "bbox": [5, 5, 20, 20], "keypoints": flat}
 
 
-def test_key_points_are_medians():
+def test_key_points_are_medians_and_a_mirrored_pose_is_turned_back():
     drawn = [
         posed("a", (10, 10, 2), (8, 8, 2), (14, 8, 2)),
         posed("b", (11, 10, 2), (9, 8, 1), (15, 8, 0)),
-        posed("c", (12, 10, 2), (7, 8, 1), (13, 8, 2)),
+        # Left and right are exchanged.
+        posed("c", (12, 10, 2), (13, 8, 1), (7, 8, 2)),
     ]
     (found,) = merged(drawn, categories=[POSE])
-    assert found["keypoints"] == [11, 10, 2, 8, 8, 1, 13.5, 8, 2]
+    assert found["keypoints"] == [11, 10, 2, 8, 8, 2, 13.5, 8, 2]
     assert found["num_keypoints"] == 3
     # Of two annotators, one is enough for a joint.
     (found,) = merged(drawn[:2], people="ab", categories=[POSE])

@@ -58,6 +58,21 @@ def test_the_trial_names_person_offset_misses_and_categories(trial):
     assert len(trial.story) == 3
 
 
+def test_misses_from_an_hour_on_are_told_with_the_hour():
+    document = bboxqa.simulate(errors={"p*": "jitter=1"}, images=80, annotators=3).document()
+    rng = np.random.default_rng(5)
+    kept = []
+    for each in document["annotations"]:
+        day, minute = divmod(each["image_id"], 60)
+        each["created_at"] = f"2026-03-02T{9 + day:02d}:{minute:02d}:00Z"
+        late = each["annotator"] == "p03" and each["image_id"] > 40
+        kept += [] if late and rng.random() < 0.4 else [each]
+    data = bboxqa.read_coco({**document, "annotations": kept}, time_key="created_at")
+    found = sentence(bboxqa.agree(data, bootstrap=200).tell(), "p03 misses more later on")
+    assert "from 2026-03-02 09:4" in found
+    assert "none before" in found
+
+
 def test_each_cause_is_told_once():
     """Each of three annotators errs in a way of its own, and a fourth one in none."""
     errors = {"p*": "jitter=1", "p02": "miss=0.12", "p03": "confuse=cow/sheep:0.3",
@@ -284,7 +299,7 @@ def test_of_two_annotators_every_difference_says_that_it_is_unknown_who_is_right
     errors = {"*": "jitter=8% miss=0.05 confuse=0.1", "p02": "duplicate=0.1"}
     story = told(errors, annotators=2)
     assert all("unknown who is right" in line for line in story.story)
-    assert sentence(story, "are drawn twice by some annotators, unknown who is right")
+    assert sentence(story, "are drawn twice by p02,").count("p0") == 1
     story = told({"p02": "merge=0.3"}, annotators=2)
     assert sentence(story, "in parts by some, or together with another object, unknown who")
 

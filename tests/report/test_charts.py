@@ -271,7 +271,7 @@ def test_axes_show_the_figures_of_the_first_threshold(result):
     found = drawn_texts(result.plot.intervals(Figure().subplots()))
     assert {f"{result.existence.f1:.2f}", "Alpha of 3 annotators"} < {*found}
     ax = result.plot.pair_matrix(Figure().subplots())
-    order = result.diagnose().tables["annotators"]["annotator"].tolist()
+    order = result.diagnose().tables["agreement_matrix"]["annotator"].tolist()
     assert [text for text in drawn_texts(ax) if text in order] == order * 2
 
 

@@ -139,6 +139,14 @@ def test_nothing_outside_of_the_folder_is_opened(tmp_path):
         next(pictures(["a.png"], [tmp_path / "none"], 10))
 
 
+def test_a_name_is_looked_for_as_it_was_written(tmp_path):
+    """Names in data have escapes for what cannot be shown; a file may be named like an escape."""
+    for name in ("a\u202egnp.exe", "\x1b[31m.png", "photos\\x07.png"):
+        halves(tmp_path / name, format="PNG")
+    shown = ["a\\u202egnp.exe", "\\x1b[31m.png", "photos\\x07.png"]
+    assert [each.problem for each in pictures(shown, [tmp_path], 10)] == ["", "", ""]
+
+
 NAMES = ("whole.png", "other.png", "cut.jpg", "text.png", "empty.png", "../out.png", "none.png")
 LACKING = NAMES[2:]
 

@@ -19,7 +19,7 @@ from bboxqa.formats.column_builder import ColumnsBuilder
 from bboxqa.formats.columns import Columns, Kind
 from bboxqa.formats.document import BYTE_ORDER_MARK, UNUSABLE, RawDocument, Section
 from bboxqa.formats.format import Format
-from bboxqa.formats.heads import is_lines
+from bboxqa.formats.heads import begins, is_lines
 from bboxqa.formats.measured import measured, more_rows
 from bboxqa.formats.member import Member
 from bboxqa.formats.records import (
@@ -38,6 +38,8 @@ from bboxqa.formats.scanner import BETWEEN_RECORDS, Scanner, begins_with_results
 from bboxqa.formats.source import SourcePath, members_with, only_file, read_whole, size_and_digest
 from bboxqa.model.annotations import Source
 
+# Bytes in which a file of Hasty, which has a list of images as well, says its version.
+_FIRST_KEYS = 4096
 # Everything before the first list of images.
 _IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
 # COCO JSON may begin with any of its lists, or with `info` and the like.
@@ -160,7 +162,8 @@ def _recognises(path: SourcePath) -> int:
     """Return 2 for COCO JSON, and 1 for any other JSON, which no other tool may have written."""
     name, head = path.text_head
     if _IMAGES.match(head) is not None:
-        return 1 if is_lines(head) else 2
+        # Others have a list of images as well.
+        return 1 if begins("Hasty", head[:_FIRST_KEYS]) or is_lines(head) else 2
     if path.is_packed:
         return 2 if begins_with_results(head) else int(_is_like(head))
     is_json = name.lower().endswith(".json")

@@ -1,6 +1,6 @@
 """Findings about annotators, objects and places: who errs, and which kinds of errors cost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
 import numpy as np
@@ -11,7 +11,7 @@ from bboxqa.core.text import count, first_few, joined, names_in_words
 from bboxqa.diagnostics.annotator_pairs import LEAST_IDENTICAL, all_share_boxes, independent
 from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
-from bboxqa.diagnostics.object_cells import holm, object_cells
+from bboxqa.diagnostics.object_cells import holm, medians, object_cells
 from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, MEASURES, in_halves
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
 from bboxqa.diagnostics.strata import CATEGORY, covariates, dependence, explained_extras
@@ -144,12 +144,15 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
         yield from largest(told)
 
 
-def _of_some(of: Diagnosed, rate: str, place: int) -> tuple[str, dict[str, str]]:
+def _of_some(
+    of: Diagnosed, rate: str, place: int, categories: Sequence[int] = ()
+) -> tuple[str, dict[str, str]]:
     """Return on which objects the errors of an annotator depend: the template, and its words.
 
     The template is " of some", or where they depend on nothing, "", and " of empty" if half of them
     or more are in images of several objects that the annotator left empty. It is " of none" if
-    several others contradict the annotator in too few objects.
+    several others contradict the annotator in too few objects. With `categories`, only their
+    objects count.
     """
     matched = independent(of.matched)
     cells, (among, number, number_of) = object_cells(matched), error_cells(matched)[rate]
@@ -157,36 +160,53 @@ def _of_some(of: Diagnosed, rate: str, place: int) -> tuple[str, dict[str, str]]
     if rate == "class_share":
         # One other alone may be the one who names an object wrongly.
         among, wrong = among & (number_of > 1), 2 * number < number_of
-    own = np.flatnonzero(among & (cells.annotator == place))
+    values, own = {**covariates(matched)}, np.flatnonzero(among & (cells.annotator == place))
+    if categories:
+        own = own[np.isin(values.pop(CATEGORY)[cells.object[own]], categories)]
     failed = wrong[own]
     # Two others who often contradict each other may both be wrong where they agree.
     n_split = np.count_nonzero((number[own] == 1) & (number_of[own] == 2))
     is_unsure = rate == "class_share" and n_split >= max(_SPLIT * len(own), failed.sum() / 2)
     if is_unsure or np.count_nonzero(failed) < LEAST_SHARE * len(own):
         return " of none", {}
-    every = covariates(matched)
-    values = {name: value[cells.object[own]] for name, value in every.items()}
+    values = {name: value[cells.object[own]] for name, value in values.items()}
+    drawn, n_images = matched.data.annotations, len(matched.data.image_names)
+    if len(of.names) > 2:
+        # The objects that most others drew. Of two, what one adds would raise the other's number.
+        expected = error_cells(matched)["miss_rate"][0] & (cells.annotator == place)
+        n_there = np.bincount(cells.image[expected], minlength=n_images).astype(np.float64)
+        values["number"] = n_there[cells.image[own]]
+    by_place = np.flatnonzero(drawn.annotator == place)
+    missed_in = cells.image[own[failed]]
+    in_empty = missed_in[np.bincount(drawn.image[by_place], minlength=n_images)[missed_in] == 0]
+    if drawn.times is not None:
+        by_place = by_place[~np.isnan(drawn.times.seconds[by_place])]
+        image = drawn.image[by_place].astype(np.int64)
+        time = medians(drawn.times.seconds[by_place], image, n_images)
+        values["time"] = time[cells.image[own]]
     found = dependence(values, failed, 2 * len(values) * len(of.names))
-    if found is None:
-        drawn, missed_in = matched.data.annotations, cells.image[own[failed]]
-        in_empty = missed_in[~np.isin(missed_in, drawn.image[drawn.annotator == place])]
+    if found is None or found.covariate == "number":
         n_empty = len(distinct(in_empty))
         # An image with one object is empty as soon as that is missed.
         is_whole = rate == "miss_rate" and len(in_empty) >= max(2 * n_empty, len(missed_in) / 2)
         if is_whole and n_empty >= LEAST_IMAGES:
             return " of empty", {"images": count(n_empty, "image")}
+    if found is None:
         return "", {}
     more = words_of_some(found, matched.data.category_names)
-    # The others in the same objects.
-    covariate, is_category = every[found.covariate][cells.object], found.covariate == CATEGORY
-    there = covariate == found.threshold if is_category else covariate < found.threshold
-    there = among & (there == found.below) & ~np.isnan(covariate)
-    n, n_wrong = (
-        np.bincount(cells.annotator[rows], minlength=len(of.names))
-        for rows in (there, there & wrong)
-    )
-    rates_of = Bounds(*[ratio(n_wrong.astype(np.float64), n.astype(np.float64))] * 3)
-    return " of some", {**more, "others": rates_of.others(place)}
+    if found.covariate in covariates(matched):
+        # The others in the same objects.
+        covariate = covariates(matched)[found.covariate][cells.object]
+        is_category = found.covariate == CATEGORY
+        there = covariate == found.threshold if is_category else covariate < found.threshold
+        there = among & (there == found.below) & ~np.isnan(covariate)
+        n, n_wrong = (
+            np.bincount(cells.annotator[rows], minlength=len(of.names))
+            for rows in (there, there & wrong)
+        )
+        rates_of = Bounds(*[ratio(n_wrong.astype(np.float64), n.astype(np.float64))] * 3)
+        more["others"] = rates_of.others(place)
+    return " of some", more
 
 
 def two_annotators(of: Diagnosed) -> Iterator[Finding]:
@@ -289,7 +309,8 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
     for rank, place in enumerate(np.argsort(-np.nan_to_num(gain.value), kind="stable").tolist()):
         if gain.value[place] > _LEAST_SHOWN_GAIN and not (rank and gain.low[place] <= 0):
             kind = Kind(KINDS.index(table["kind"][place]))
-            what = f"{KIND_WORDS[kind].format(drawn)}{_missed_most(of, kind)}{of.unknown}"
+            about = _who_repeats(of) if kind == Kind.TWICE else drawn
+            what = f"{KIND_WORDS[kind].format(about)}{_missed_most(of, kind)}{of.unknown}"
             values = {"share": in_percent(share.value[place]), "what": what}
             settled = of.instead("without that", gain.value[place])
             if not settled:
@@ -311,6 +332,15 @@ def _missed_most(of: Diagnosed, kind: Kind) -> str:
     if found is None:
         return ""
     return f", above all {OF_SOME}".format(**words_of_some(found, of.matched.data.category_names))
+
+
+def _who_repeats(of: Diagnosed) -> str:
+    """Return who of two annotators draws objects twice; of more, that some do."""
+    if len(of.names) > 2:
+        return "some annotators"
+    n = of.table("boxes_per_object")["n_twice"]
+    who, names = np.flatnonzero(n).tolist(), names_in_words(of.names)
+    return joined([names[each] + f" ({n[each]:,})" * (len(who) > 1) for each in who]) or "one"
 
 
 def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
@@ -360,6 +390,10 @@ def confusion_findings(of: Diagnosed, *, named: bool) -> Iterator[Finding]:
         values = {"first": names[0], "second": names[1], "back": ""}
         if back[0] >= LEAST_SHARE and back[1] >= LEAST_CONFUSED:
             values["back"] = f", {names[1]} {names[0]} in {in_percent(back[0])}"
+        codes = int(first[place]), int(second[place])
+        part, more = _of_some(of, "class_share", of.names.index(who[0]), codes)
+        if part == " of some":
+            values["back"] += f", {OF_SOME}".format(**more)
         yield Finding("calls", (*who,), rate, n / n_objects, values, Kind.CLASS_CONFLICT)
 
 

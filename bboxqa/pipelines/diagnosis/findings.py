@@ -1,6 +1,7 @@
 """Findings: figures that differ significantly, and the sentence for each kind of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from math import erfc, isnan, log, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -312,7 +313,7 @@ KIND_WORDS = {
     Kind.CLASS_CONFLICT: "have different categories",
     Kind.BADLY_PLACED: "have {} too far apart to match",
     Kind.SPLIT: "are drawn in parts by some, or together with another object",
-    Kind.TWICE: "are drawn twice by some annotators",
+    Kind.TWICE: "are drawn twice by {}",
 }
 
 # By measure of rotated boxes: its unit, and the words for figures below and above 0.
@@ -454,10 +455,15 @@ _SUBSETS = {
         ("objects that stand alone", "with fewer than {} overlapping others", "with more"),
         ("crowded objects", "with {} or more overlapping others", "with fewer"),
     ),
+    "number": (
+        ("objects in images with few others", "with fewer than {} objects", "with more"),
+        ("objects in full images", "with {} or more objects", "with fewer"),
+    ),
     "border": (
         ("objects at the border of the image", "less than {} px from it", "further inside"),
         ("objects inside the image", "{} px or more from its border", "nearer to it"),
     ),
+    "time": (("more at first", "before {}", "later"), ("more later on", "from {} on", "before")),
     "category": (("{}", "of them", "of other categories"),) * 2,
 }
 
@@ -471,6 +477,8 @@ def words_of_some(found: Dependence, categories: Sequence[str]) -> dict[str, str
     cut = f"{found.threshold:,.0f}"
     if found.covariate == CATEGORY:
         cut = names_in_words([categories[int(found.threshold)]])[0]
+    if found.covariate == "time":
+        cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
     words = [text.format(cut) for text in _SUBSETS[found.covariate][not found.below]]
     names = ("what", "where", "elsewhere", "inside", "outside")
     rates = map(in_percent, (found.inside, found.outside))

@@ -1,4 +1,6 @@
-"""Annotators who copy."""
+"""Agreement of each two annotators, and annotators who copy."""
+
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -6,10 +8,65 @@ from support.datasets import dataset
 from support.matched import matched, random_data
 
 from bboxqa.diagnostics.annotator_pairs import (
+    agreement_matrix,
     copies,
     independent,
 )
 from bboxqa.diagnostics.rates import annotators
+
+
+def by_pair(table):
+    """Return the agreement of each two annotators of a matrix."""
+    rows = table.records()
+    return {
+        frozenset((row["annotator"], name.removeprefix("with "))): agreement
+        for row in rows
+        for name, agreement in row.items()
+        if name != "annotator" and name != f"with {row['annotator']}"
+    }
+
+
+@pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 6)])
+def test_agreement_one_by_one(seed, n_annotators):
+    units = matched(random_data(seed, n_annotators=n_annotators))
+    of, names = units.data.annotations, units.data.annotator_names
+    table = agreement_matrix(units)
+    found = by_pair(table)
+    for one, other in combinations(range(n_annotators), 2):
+        both = units.data.assigned[:, [one, other]].all(1)[of.image]
+        drawn = {
+            who: {
+                (unit, category)
+                for unit, category in zip(
+                    units.units.unit[own], of.category[own].tolist(), strict=True
+                )
+            }
+            for who in (one, other)
+            for own in [both & (of.annotator == who)]
+        }
+        n = len(drawn[one]) + len(drawn[other])
+        agreement = 2 * len(drawn[one] & drawn[other]) / n
+        assert found[frozenset((names[one], names[other]))] == pytest.approx(agreement)
+    assert [f"with {name}" for name in table["annotator"]] == list(table.columns)[1:]
+
+
+def schools(seed, n_images=60, strength=0.5, order=(0, 1, 0, 1, 0)):
+    """Return annotators of two schools, who name some objects differently."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for image in range(n_images):
+        for x in (10, 60, 110):
+            by_school = [0, int(rng.random() < strength)]
+            for annotator, school in enumerate(order):
+                category = by_school[school] if rng.random() < 0.9 else 2
+                rows.append((image, annotator, category, (x, 10, 20, 20)))
+    return dataset(rows)
+
+
+def test_annotators_who_agree_stand_side_by_side():
+    units = matched(schools(1))
+    order = [int(name[-1]) % 2 for name in agreement_matrix(units)["annotator"]]
+    assert order in ([0, 0, 0, 1, 1], [1, 1, 0, 0, 0])
 
 
 def test_shares_one_by_one():
