@@ -102,6 +102,21 @@ def from_units(
     )
 
 
+def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> ReliabilityData:
+    """Return data of a table, (A, U), of values or -1; each unit is a group of its own."""
+    unit, annotator = np.nonzero(assigned.T)
+    value = values.T[unit, annotator].astype(np.int32)
+    return ReliabilityData(
+        unit=unit,
+        annotator=annotator.astype(np.int32),
+        value=np.maximum(value, 0),
+        state=np.where(value < 0, Cell.MISSING, Cell.CATEGORY).astype(np.uint8),
+        group=np.arange(values.shape[1], dtype=np.int32),
+        n_values=n_values,
+        n_groups=values.shape[1],
+    )
+
+
 def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     """Count coincidences of each value with itself, and pairable values; "missing" is the last."""
     return replace(coincidences_of(unit_counts(data, missing)), n_values=data.n_values + 1)

@@ -220,8 +220,9 @@ def annotator_similarity(
     Examples
     --------
     >>> import numpy as np
-    >>> from bboxqa.stats import ratings_from_table
-    >>> annotator_similarity(ratings_from_table(np.array([[0, 1], [0, 0]])).data, 2)
+    >>> from bboxqa.agreement.unit_counts import from_table
+    >>> table = from_table(np.array([[0, 1], [0, 0]]), np.ones((2, 2), bool), 2)
+    >>> annotator_similarity(table, 2)
     array([[1. , 0.5],
            [0.5, 1. ]])
     """

@@ -19,6 +19,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     distinct_rows,
+    pairs_within,
     remembered,
     run_starts,
 )
@@ -125,6 +126,14 @@ def alpha_has_meaning(matched: MatchedUnits) -> bool:
     """Return whether alpha has a meaning, as in the result that is diagnosed."""
     drawn = np.bincount(matched.data.annotations.category).astype(np.float64)
     return has_meaning(drawn, matched.missing)
+
+
+@remembered
+def unit_members(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
+    """Return all pairs of annotations of one unit, (P,) each, ordered by annotator."""
+    order = np.argsort(matched.units.unit, kind="stable")
+    left, right = pairs_within(matched.units.unit[order])
+    return order[left], order[right]
 
 
 def by_annotators(

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support.ratings import at_total, from_table, jackknife_of, only_units, replicates_of
+from support.ratings import at_total, jackknife_of, only_units, replicates_of
 
 from bboxqa.agreement.levels import alpha
 from bboxqa.agreement.registry import COEFFICIENTS, Coefficient, CoefficientInputs, coefficient
 from bboxqa.agreement.resampling import jackknife, jackknife_error, quantiles
-from bboxqa.agreement.unit_counts import unit_counts
+from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.cli.stats import scale_label
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.ratings import from_array

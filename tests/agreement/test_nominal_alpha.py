@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import brute
-from support.ratings import from_table, reliability
+from support.ratings import reliability
 from support.reference import WORKED
 
 from bboxqa.agreement import nominal as module
@@ -28,6 +28,7 @@ from bboxqa.agreement.unit_counts import (
     coincidence_matrix,
     coincidences,
     coincidences_of,
+    from_table,
     unit_counts,
 )
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csc_array
 from scipy.special import ndtr, ndtri
-from support.ratings import from_table, reliability, replicates_of, tables
+from support.ratings import reliability, replicates_of, tables
 from support.resampled import expanded
 
 from bboxqa.agreement import resampling
@@ -25,7 +25,7 @@ from bboxqa.agreement.resampling import (
     quantiles,
     replicates_of_all,
 )
-from bboxqa.agreement.unit_counts import unit_counts
+from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.ratings import Ratings
 from bboxqa.pipelines.ratings import estimates_of

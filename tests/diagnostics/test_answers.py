@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import brute
 from support import brute_statistics as definition
-from support.ratings import LEVELS, NUMBERS, from_table, reliability, tables, units_of
+from support.ratings import LEVELS, NUMBERS, reliability, tables, units_of
 
 from bboxqa.agreement.estimators import OK
-from bboxqa.agreement.unit_counts import unit_counts
+from bboxqa.agreement.unit_counts import from_table, unit_counts
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.diagnostics.answers import (
     NO_CONTRAST,

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from bboxqa.agreement.chance import agreement_weights
 from bboxqa.agreement.resampling import jackknife, replicates_of_all
-from bboxqa.model.units import Cell, ReliabilityData
+from bboxqa.agreement.unit_counts import from_table
 
 NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
 AGREEMENTS = {
@@ -32,21 +32,6 @@ def tables(draw, annotators=(2, 4), units=(1, 7), n_values=4, missing=True):
     cells = shape[0] * shape[1]
     codes = st.integers(-1 if missing else 0, n_values - 1)
     return np.reshape(draw(st.lists(codes, min_size=cells, max_size=cells)), shape)
-
-
-def from_table(values, assigned, n_values):
-    """Return data of a table, (A, U), of values or -1; each unit is a group of its own."""
-    unit, annotator = np.nonzero(assigned.T)
-    value = values.T[unit, annotator].astype(np.int32)
-    return ReliabilityData(
-        unit=unit,
-        annotator=annotator.astype(np.int32),
-        value=np.maximum(value, 0),
-        state=np.where(value < 0, Cell.MISSING, Cell.CATEGORY).astype(np.uint8),
-        group=np.arange(values.shape[1], dtype=np.int32),
-        n_values=n_values,
-        n_groups=values.shape[1],
-    )
 
 
 def reliability(values, n_values=4, *, group=None, weight=None):
