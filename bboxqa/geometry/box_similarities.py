@@ -118,12 +118,19 @@ def given_sigmas(dataset: Dataset, sigmas: Sequence[float]) -> tuple[tuple[float
             found.append(tuple(sigmas))
         elif places and not (sigmas and fits_none):
             found.append(tuple(COCO_SIGMAS[place] for place in places))
-        else:
-            has = f"--sigmas has {len(sigmas)} numbers, but " if sigmas else ""
+        elif sigmas:
             raise ConfigError(
-                f"{has}category {name!r} has {n_points}, which are not COCO's 17; expected one "
-                "number for all (--sigmas 0.05), one for each in their order (--sigmas "
-                "0.03,0.05,...), or: --sigmas estimated"
+                f"--sigmas has {len(sigmas)} numbers, but category {name!r} has {n_points}; "
+                "expected one number for all, as many as there are key points, or: --sigmas "
+                "estimated"
+            )
+        else:
+            why = "not COCO's 17" if len(joints) != 17 else "whose names are not COCO's"
+            raise ConfigError(
+                f"category {name!r} has {n_points}, {why}: similarity 'keypoints' needs the sigma "
+                "of each. Give one number for all (--sigmas 0.05), one for each in their order "
+                "(--sigmas 0.03,0.05,...), or have them estimated from the annotators (--sigmas "
+                "estimated)"
             )
     return tuple(found)
 
