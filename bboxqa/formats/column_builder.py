@@ -149,6 +149,8 @@ class ColumnsBuilder:
         """Add records of any type."""
         records = self._measured(values if isinstance(values, Window) else Window(values))
         self._n_records += len(values)
+        if self.settings.on_records is not None:
+            self.settings.on_records(records.objects)
         keys = records.keys
         self._grow("record", records.kinds)
         for key in _FIELDS:

@@ -202,6 +202,8 @@ class ReadSettings(AgreeSettings, frozen=True, kw_only=True):
     """Whether files without a list of annotations are read, for their images and categories."""
     records: bool = False
     """Whether to keep the records with all their keys."""
+    on_records: Callable[[Sequence[Mapping[str, Any]]], None] | None = None
+    """Called with annotations with all their keys, a few thousand at a time."""
     whole: bool = False
     """Whether to read all that rules examine, and to keep the text."""
     digest: bool = True

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from bboxqa.core.json_values import TOO_DEEP, nests_deep, pointer_to
 from bboxqa.core.machine import gc_paused
@@ -223,7 +224,8 @@ class Scanner:
         if not settings.whole:
             images = msgspec.json.Decoder(list[image_type(settings.keys)])  # type: ignore[misc]
             self._decoders["images"] = partial(decoded_entirely, typed=images)
-            self._decoders[RESULTS_LIST] = _record_decoder(settings)
+            if settings.on_records is None:
+                self._decoders[RESULTS_LIST] = _record_decoder(settings)
         self._repeated: dict[str, None] = {}
         # Not a method of self: a cycle would keep the whole text in memory.
         pairs_hook = partial(_object, self._repeated)
@@ -245,7 +247,8 @@ class Scanner:
                 if self._settings.whole and not is_empty and not begins_with_results(text, start):
                     place = self._read_list("", start + 1, None)
                 else:
-                    # Results of detectors and an empty list are annotations.
+                    # Results of detectors and an empty list are annotations, but for `on_records`.
+                    self.annotations = ColumnsBuilder(replace(self._settings, on_records=None))
                     out.sections[RESULTS_LIST] = Section()
                     out.spans[RESULTS_LIST] = (start, len(text))
                     place = self._read_list(RESULTS_LIST, start + 1, self.annotations.add)

@@ -1,6 +1,8 @@
 """The consensus of several annotators as one data set, written in any format."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +15,12 @@ from bboxqa.core.errors import ConfigError, DatasetError, OutputError
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.json_values import json_bytes
 from bboxqa.core.machine import gc_paused
-from bboxqa.core.text import clean, count, joined, names_in_words, one_line
+from bboxqa.core.text import clean, count, first_few, joined, names_in_words, one_line
 from bboxqa.formats.choices import given
 from bboxqa.formats.records import AnnotationFile, ReadSettings
 from bboxqa.formats.registry import writer
 from bboxqa.formats.sources import as_paths, files_read
+from bboxqa.formats.writing.losses import said
 from bboxqa.formats.writing.outlines import Record
 from bboxqa.matching.linkage import drawn_ranks
 from bboxqa.model.annotations import NO_CHOICES, Dataset
@@ -34,6 +37,10 @@ from bboxqa.pipelines.send_back import send
 from bboxqa.report.numbers import csv_line
 from bboxqa.report.pages import PageTarget
 from bboxqa.rules.layout import first_equal
+
+# The keys of annotations that are merged, or follow from what is merged.
+_MERGED = ("id", "own_id", "image_id", "category_id", "annotator", "bbox", "segmentation", "area",
+           "iscrowd", "keypoints", "num_keypoints", "shape")  # fmt: skip
 
 
 def consensus(
@@ -139,7 +146,11 @@ def consensus_of_files(
     iou_threshold: float = LINK,
 ) -> tuple[ConsensusResult, Known]:
     """Read files of several annotators; return their consensus, and the ids in the files."""
-    known = Known({}, {})
+    known, n_with, merged = Known({}, {}), Counter[str](), {*_MERGED}
+
+    def count_keys(records: Sequence[Mapping[str, Any]]) -> None:
+        if not {*chain.from_iterable(records)} <= {*_MERGED}:
+            n_with.update(key for record in records for key, _ in said(record))
 
     def check(files: Sequence[AnnotationFile], who: Any) -> None:
         for image in (each for file in files for each in file.images):
@@ -148,17 +159,23 @@ def consensus_of_files(
         for each in (each for file in files for each in file.categories):
             named = {key: v for key, v in msgspec.structs.asdict(each).items() if v is not None}
             known.categories.setdefault(clean(each.name), named)
+        merged.add(who.key)
         check_files(files, who, boxes=True, choices=reading.choices)
 
     reading = replace(
-        reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check
-    )
+        reading, outlines=True, keypoints=True, digest=False, by_files="all", check=check,
+        on_records=count_keys,
+    )  # fmt: skip
     try:
         data = read_for(source, settings, reading)
     except DatasetError as error:
         error.change_texts(lambda text: text.replace("bboxqa agree ", "bboxqa consensus "))
         error.change_texts(lambda text: text.replace("Agreement needs", "A consensus needs"))
         raise
+    if lost := sorted(n_with.keys() - merged):
+        named = [f"{count(n_with[key], 'annotation')} with {one_line(key)!r}" for key in lost]
+        note = f"left out, as shapes and categories alone are merged: {first_few(named, 5)}"
+        data = replace(data, notes=(*data.notes, note))
     data = with_sigmas(data, settings)
     return _merged(data, quorum, iou_threshold, settings.similarity), known
 

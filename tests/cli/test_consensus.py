@@ -183,7 +183,7 @@ def test_outputs_and_inputs_are_not_replaced(tmp_path):
     assert (own.returncode, "export.json" in own.stderr) == (2, True)
     one = written(tmp_path, document({"ann": [(1, 1, 5, 5)]}, asked=["ann"]), "--force")
     assert one.returncode == 2
-    assert "or by a file or folder for each: --annotator NAME=FIRST" in one.stderr
+    assert "or by a file or folder for each: --annotator NAME=1" in one.stderr
 
 
 def test_the_page_shows_quorums_and_pictures_of_what_was_outvoted(tmp_path):
@@ -245,6 +245,16 @@ def test_tangled_outlines_count_as_boxes_and_a_note_says_so(tmp_path):
     content["annotations"][2]["segmentation"] = [tangled]
     found = written(tmp_path, content, "--iou", "0.1", "--force")
     assert "1 object without an outline: too few of those who drew one" in found.stderr
+
+
+def test_keys_that_are_not_merged_are_named_in_one_note(tmp_path):
+    content = document({who: [(10, 10, 20, 20)] for who in PEOPLE})
+    for n, each in enumerate(content["annotations"]):
+        each |= {"quality": n, "attributes": {"occluded": n > 0, "rotation": 0}}
+    assert written(tmp_path, content).stderr == (
+        "Note: left out, as shapes and categories alone are merged: 2 annotations with "
+        "'attributes.occluded', 3 annotations with 'quality'\n"
+    )
 
 
 def export(folder):
