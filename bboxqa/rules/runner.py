@@ -112,7 +112,8 @@ def _notes_on(documents: Sequence[Document]) -> Iterator[str]:
             for note in (*origin.notes, *apart):
                 files.setdefault(note, {})[document.name] = None
     for note, names in files.items():
-        yield f"{first_few([*names], 1)}: {note}" if len(documents) > 1 else note
+        each = "each of " if len(names) > 1 else ""
+        yield f"{each}{first_few([*names], 1)}: {note}" if len(documents) > 1 else note
 
 
 def without_consequences(found: Sequence[Found]) -> tuple[list[Found], Hidden]:
