@@ -226,7 +226,7 @@ def test_json_lines_and_objects_of_an_image(tmp_path):
 
 
 ONE, LENGTHS = [[1, 2, 3, 4]], "expected lists of one length"
-STUDIO = {"x": 4, "y": 5, "width": 10, "height": 8, "original_width": 1000}
+STUDIO = {"original_width": 1000, "original_height": 1000, "rectanglelabels": ["cat"]}
 OBJECTS = [
     # As data frames write it, with names of classes of Python in between.
     ("{'bbox': array([[1, 2, 3, 4]])}", "objects is \"{'bbox': array([[1, 2, 3, 4]])}\""),
@@ -237,7 +237,6 @@ OBJECTS = [
     ({"bbox": ONE, "category": "c"}, LENGTHS),
     ([{"label": "cat", "left": 9, "top": 1}], "has 'label', 'left', 'top', but no box"),
     ({"bbox": ONE, "boxes": [[5, 6, 7, 8]]}, "object 1: has different boxes in 'bbox', 'boxes'"),
-    ([STUDIO], "object 1: is of Label Studio, in percent; expected its export as JSON"),
 ]
 
 
@@ -359,6 +358,8 @@ def quoted(objects):
         {"xMin": 40, "yMin": 50, "xMax": 140, "yMax": 130},
         {"left": "40", "top": "50", "right": "140", "bottom": "130"},
         {"xCenter": 90, "yCenter": 90, "width": 100, "height": 80},
+        # Label Studio writes percentages.
+        {"x": 4, "y": 5, "width": 10, "height": 8, "rotation": 0, **STUDIO},
     ],
 )
 @pytest.mark.parametrize("column", ["rad_id", "Coder", "labelled_by"])

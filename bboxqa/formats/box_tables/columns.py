@@ -88,6 +88,7 @@ _OF_OBJECTS = {
         "category", "categoryname", "label", "labelname", "class", "classname",
         "categories", "categorynames", "labels", "labelnames", "classes", "classnames",
         "categoryid", "labelid", "classid", "categoryids", "labelids", "classids",
+        "rectanglelabels",
     ),
     "annotator": (*NAMES["annotator"], "annotators"),
     "id": ("id", "bboxid", *NAMES["id"][1:], "ids"),
@@ -96,6 +97,8 @@ _OF_OBJECTS = {
 }  # fmt: skip
 _IN_OBJECTS = {key: NAMES[key] for key in sorted(_PARTS)} | _OF_OBJECTS
 _KNOWN = {name for names in _IN_OBJECTS.values() for name in names}
+# Boxes of Label Studio's csv are percentages, and turned about their left top corner.
+_OF_STUDIO = {"rectanglelabels", "original_width", "original_height"}
 _NOTHING = (None, "", "nan", "NaN", "None", "null")
 _SAY = 'Say what its columns hold: with bboxqa.reading(columns={"image": NAME, "x": NAME, …}):'
 
@@ -331,20 +334,34 @@ def _objects_in(given: object) -> list[Cells]:
 def _cells_in(given: Cells) -> tuple[Cells, str]:
     """Return what an object holds by the keys of `NAMES`, and the layout of its numbers."""
     held = {key: value for key, value in given.items() if holds(value)}
-    if "original_width" in held:
-        raise ValueProblemError("is of Label Studio, in percent; expected its export as JSON")
     whole = [key for key in held if plain_name(key) in _OF_OBJECTS["bbox"]]
     if any(held[key] != held[whole[0]] for key in whole):
         names = ", ".join(map(repr, map(one_line, whole)))
         raise ValueProblemError(f"has different boxes in {names}; expected one of them")
     columns = _columns_of_objects(tuple(held), *whole[:1])
     found = {key: held[name] for key, name in columns.of.items()}
+    if held.keys() >= _OF_STUDIO:
+        return found | _box_of_studio(held), "xywh"
     # An annotator who was asked and drew nothing has no box.
     others = [one_line(name)[:40] for name in held if name != columns.of.get("annotator")]
     if others and not (columns.form or whole):
         names = ", ".join(map(repr, others[:3]))
         raise ValueProblemError(f"has {names}, but no box; expected four numbers of each")
     return found, columns.form
+
+
+def _box_of_studio(given: Cells) -> Cells:
+    """Return the box of Label Studio's csv in pixels, and as turned about its centre."""
+    size = [shapes.side_of(given[f"original_{side}"], side) or np.nan for side in SIDES]
+    keys = ("x", "y", *SIDES)
+    pairs = zip(keys, size * 2, strict=True)
+    box = np.array([shapes.number_of(given.get(key), key) * side / 100 for key, side in pairs])
+    if degrees := shapes.degrees_of(given.get("rotation"), "rotation"):
+        corner, half = box[:2], box[2:] / 2
+        box[:2] = shapes.rotated(corner + half, (corner[0], corner[1]), degrees) - half
+    sides = zip(("image_width", "image_height"), size, strict=True)
+    label = next(iter(items(given["rectanglelabels"])), "")
+    return {"category": label, **dict(zip(keys, box.tolist(), strict=True)), **dict(sides)}
 
 
 @lru_cache(256)
