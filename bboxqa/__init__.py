@@ -70,6 +70,9 @@ __all__ = [*_HOME, "stats"]  # noqa: PLE0604 - strings of the table
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that importing the package costs nothing."""
     from importlib import import_module
+    from inspect import isfunction
+
+    from bboxqa.core.errors import in_python_words
 
     if name == "stats":
         return import_module("bboxqa.stats")
@@ -77,7 +80,12 @@ def __getattr__(name: str) -> Any:
         message = f"module {__name__!r} has no attribute {name!r}"
         # With both, Python asks "Did you mean …?"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
-    globals()[name] = value = getattr(import_module(f"bboxqa.{_HOME[name]}"), name)
+    value = getattr(import_module(f"bboxqa.{_HOME[name]}"), name)
+    if isfunction(value):
+        value = in_python_words(value)
+        # Where pickle looks for it.
+        value.__module__ = __name__
+    globals()[name] = value
     return value
 
 

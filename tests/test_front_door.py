@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pickle
 import re
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from support.datasets import two_annotators, write
 
 import bboxqa
 from bboxqa import stats
-from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError, in_python
 
 SIMULATED = Path(__file__).parent / "data/simulated.json"
 
@@ -109,7 +110,7 @@ def test_a_saved_result_is_what_the_commands_read(result, saved, tmp_path):
     result.report(tmp_path / "b.html")
     pages = [(tmp_path / name).read_text("utf-8") for name in ("a.html", "b.html")]
     assert pages[0] == pages[1]
-    with pytest.raises(OutputError, match="or add --force"):
+    with pytest.raises(OutputError, match="or add --force\nIn Python: --force is force=True"):
         result.save(folder)
     result.save(folder, force=True)
     (tmp_path / "c.html").write_text("mine")
@@ -174,6 +175,37 @@ def test_a_result_without_figures_says_so(tmp_path):
     # With one category, all have the same.
     assert "had the same category" not in text
     assert run("cite", tmp_path / "none").returncode == 2
+
+
+def test_errors_have_a_note_on_arguments_of_python(tmp_path):
+    path = unnamed(tmp_path / "a.json")
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.agree(path)
+    (note,) = caught.value.__notes__
+    people = "--annotator is {NAME: FILE, …} in place of files"
+    assert note == f"In Python: --annotator-key is annotator_key=…, {people}"
+    with pytest.raises(ConfigError, match=r"^iou_threshold is 1\.5; expected above 0"):
+        bboxqa.consensus(SIMULATED, iou_threshold=1.5)
+    # The command names its options still.
+    assert "or --annotator-key KEY" in run("agree", path).stderr
+    assert pickle.loads(pickle.dumps(bboxqa.agree)) is bboxqa.agree  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("try --join name, or --join path.", "--join is join=…"),
+        ("give --image-size 1920x1080", "--image-size is bboxqa.reading(image_size=…)"),
+        ("--from says (--group-by KEY)",
+         "--from is bboxqa.reading(from_format=…), --group-by is group_by=…"),
+        ("then --add-proposed adds the others", "--add-proposed is add_proposed=True"),
+        ("run: bboxqa agree a.json --iou 0.5\nor --no-checks, --map a=b",
+         "--no-checks is checks=False, --map is category_map={…}"),
+        ("well-known--annotator; --details adds tables", ""),
+    ],
+)  # fmt: skip
+def test_options_are_named_as_arguments(text, expected):
+    assert in_python(text).removeprefix("In Python: ") == expected
 
 
 def test_help_shows_first_what_most_people_need():

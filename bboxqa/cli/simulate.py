@@ -120,9 +120,6 @@ def example(name: str, out: Path | None, force: bool) -> int:
 _FEW = 50
 
 
-_FEW = 50
-
-
 _OF_PLAN = params(
     shared.FILES,
     Option("--target-width NUMBER", OUT,

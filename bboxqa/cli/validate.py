@@ -33,6 +33,8 @@ _COLOURS = {"error:": "red", "warning:": "yellow", "info:": "cyan"}
 # A severity after the code of a rule.
 _SEVERITY = re.compile(r"^(\S+ )(error:|warning:|info:)(?= |$)")
 _LISTED = {"text": 10, "html": 100}
+# Options that choose rules.
+_CHOSEN = ("select", "ignore")
 
 
 _OPTIONS = params(
@@ -115,11 +117,7 @@ def validate(*, paths: tuple[Path, ...], **values: Any) -> int:
     if page is not None:
         from bboxqa.pipelines.pictures import write_report
 
-        typed = shlex.join(["bboxqa", *sys.argv[1:]])
-        if given.pseudonyms is not None:
-            from bboxqa.core.pseudonyms import hider, pseudonyms_of
-
-            typed = str(hider(pseudonyms_of(given.pseudonyms, ()))(typed))
+        typed = _hidden(shlex.join(["bboxqa", *sys.argv[1:]]), given)
         with console.tracking() as progress:
             notes = write_report(report, page, progress, settings, given.choices, typed)
         console.show_notes(notes)
@@ -162,6 +160,15 @@ def _report(paths: tuple[Path, ...], settings: "ValidateSettings", given: Any) -
     return report if known is None else new_findings(report, known, limit)
 
 
+def _hidden(text: str, given: Any) -> str:
+    """Return a text with pseudonyms in place of the names in it, if there is a key."""
+    if given.pseudonyms is None:
+        return text
+    from bboxqa.core.pseudonyms import hider, pseudonyms_of
+
+    return str(hider(pseudonyms_of(given.pseudonyms, ()))(text))
+
+
 def _show(report: "FoundReport", given: Any) -> None:
     """Print a report, or write it."""
     if given.statistics:
@@ -172,7 +179,12 @@ def _show(report: "FoundReport", given: Any) -> None:
         from bboxqa.report.findings import summary_lines, text_lines
 
         verbose = given.verbose or given.max_findings is not None
-        lines = summary_lines(report) if given.quiet else text_lines(report, verbose=verbose)
+        of_findings = [("images", folder) for folder in given.images or ()]
+        of_findings += [(n, getattr(given, n)) for n in ("ground_truth", "config", *_CHOSEN)]
+        typed = [(f"--{n.replace('_', '-')}", str(each)) for n, each in of_findings if each]
+        options = _hidden("".join(f" {shlex.join(each)}" for each in typed), given)
+        lines = text_lines(report, options=options, verbose=verbose)
+        lines = summary_lines(report) if given.quiet else lines
     else:
         lines = view(FINDING_VIEWS, given.output_format)(report)
     if given.output is not None:
@@ -202,9 +214,9 @@ def _settings(given: Any) -> "ValidateSettings":
 
     file = given.config
     values = dict(read_settings_file(file).validate if file else project_settings(Path.cwd()))
-    own = ("select", "ignore", "fail_on", "min_severity", "show_consequences")
+    own = (*_CHOSEN, "fail_on", "min_severity", "show_consequences")
     changed = {name: value for name in own if (value := getattr(given, name)) not in (None, False)}
-    for name in {"select", "ignore"} & changed.keys():
+    for name in changed.keys() & {*_CHOSEN}:
         changed[name] = _codes(changed[name])
         if not changed[name]:
             raise click.UsageError(f"--{name} names no rule")

@@ -1,9 +1,11 @@
-"""Exceptions whose text a command can print unchanged."""
+"""Exceptions whose text a command can print unchanged, and its options as arguments of Python."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Self
+from typing import ParamSpec, Self, TypeVar
 
 _SHOWN = 20
 
@@ -126,3 +128,45 @@ class NothingToCompareError(DatasetError):
 
 class OtherKindError(NothingToCompareError):
     """The files listed in `files` hold captions, results or other records instead of objects."""
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+# What is typed in Python for options that are no argument of their name.
+_ARGUMENTS = {
+    "annotator": "{NAME: FILE, …} in place of files", "iou": "iou_threshold=…",
+    "map": "category_map={…}", "from": "from_format=…", "no-checks": "checks=False",
+    **{name: f"{name.replace('-', '_')}=True" for name in ("force", "lossy", "split",
+                                                           "add-proposed", "side-by-side")},
+}  # fmt: skip
+_OF_READING = (
+    "columns", "image-size", "missing-txt", "voc-base", "box-format", "rotated", "from", "mask",
+)  # fmt: skip
+# Those that are options of commands only are left out.
+_OPTION = r"(?<![\w-])--(?!details|verbose|report|send-back)([a-z][a-z0-9-]*)"
+
+
+def in_python(text: str) -> str:
+    """Return how options in a message, but not in commands, are typed in Python; "" for none."""
+    plain = re.sub(r"bboxqa [a-z]+\b[^`\n]*", "", text)
+    given = []
+    for name in dict.fromkeys(re.findall(_OPTION, plain)):
+        typed = _ARGUMENTS.get(name, f"{name.replace('-', '_')}=…")
+        given.append(f"--{name} is {f'bboxqa.reading({typed})' if name in _OF_READING else typed}")
+    return f"In Python: {', '.join(given)}" if given else ""
+
+
+def in_python_words(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Return a function whose errors have a note on the arguments that their options are."""
+
+    @wraps(function)
+    def call(*args: _P.args, **more: _P.kwargs) -> _R:
+        try:
+            return function(*args, **more)
+        except BboxqaError as error:
+            if note := in_python(str(error)):
+                error.add_note(note)
+            raise
+
+    return call

@@ -14,7 +14,7 @@ from bboxqa.agreement.object_counts import ObjectSums
 from bboxqa.agreement.objects import Intervals, ThresholdSums, has_meaning, threshold_intervals
 from bboxqa.agreement.resampling import FEW_CLUSTERS, few_images_note
 from bboxqa.core.arrays import AnyPath, IndexArray, Progress, sum_by
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, in_python_words
 from bboxqa.core.pseudonyms import pseudonyms_of
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.core.version import __version__
@@ -113,6 +113,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
         """Return all figures as plain objects, the content of ``bboxqa agree --format json``."""
         return summary(self)
 
+    @in_python_words
     def save(self, out: AnyPath, *, force: bool = False) -> list[Path]:
         """Write the files of ``bboxqa agree --details --out`` to a folder, and return their paths.
 
@@ -128,6 +129,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
             self, self._documents(), target, diagnosis=found, details=True, kept=kept
         )
 
+    @in_python_words
     def report(
         self,
         path: AnyPath,

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import AnyPath, BoolArray, Files, FrozenArrays, IndexArray
-from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.core.errors import ConfigError, OutputError, in_python_words
 from bboxqa.core.files import filled_folder, writing
 from bboxqa.core.json_values import json_bytes
 from bboxqa.core.text import unknown_name
@@ -76,6 +76,7 @@ class Simulation(FrozenArrays, frozen=True, eq=False):
         asked = [["truth"]] * len(scene.image_names)
         return _document(scene, scene.id, boxes, ["truth"], asked, info)
 
+    @in_python_words
     def write(self, path: AnyPath, *, force: bool = False) -> tuple[Path, Path]:
         """Write ``NAME.json`` and ``NAME_truth.json``, and return their paths.
 

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from bboxqa.core.arrays import AnyPath, BoolArray, ByteArray, FloatArray
-from bboxqa.core.errors import OutputError
+from bboxqa.core.errors import OutputError, in_python_words
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
 from bboxqa.report.chart import (
@@ -194,6 +194,7 @@ class Drawing(msgspec.Struct, frozen=True, eq=False):
     def _repr_png_(self) -> bytes:
         return self._rendered(".png", _ON_SCREEN)
 
+    @in_python_words
     def save(self, path: AnyPath, *, force: bool = False) -> Path:
         """Write the drawing to a file, and return its path.
 
