@@ -164,8 +164,8 @@ def test_a_pattern_chooses_files_of_a_folder(tmp_path):
 
 
 WAYS = (
-    "a key on annotations\n(annotator, ",
-    "or by a file or folder for each: --annotator NAME=FIRST --annotator NAME=SECOND",
+    "a key on annotations\n(annotator, ", "the key annotator of image records",
+    "or by a file or folder for each: --annotator NAME=1.json --annotator NAME=2.json",
 )  # fmt: skip
 
 
@@ -177,18 +177,25 @@ WAYS = (
         (document([annotation(1)], [image(1, annotator="ann")]), "no annotator is named in the"),
     ],
 )
-def test_one_annotator_is_told_how_to_name_others(content, problem, tmp_path):
+def test_one_annotator_is_told_the_three_ways(content, problem, tmp_path):
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, content)
     assert f"export.json: {problem}" in str(caught.value)
     assert all(way in str(caught.value) for way in WAYS)
 
 
+FILE_EACH = "\nor by a file or folder for each: --annotator NAME=1"
+FOLDER_EACH = "named by a folder for each: --annotator NAME=FOLDER --annotator NAME=FOLDER"
+
+
 @pytest.mark.parametrize(
     ("form", "way"),
     [
-        ("cvat", "by the assignee in the export,\nor by a file or folder for each: "),
-        ("labelme", "attributes.annotator, or --annotator-key KEY),\nor by a file or folder for "),
+        ("cvat", f"by the assignee in the export,{FILE_EACH}"),
+        ("datumaro", f"annotator=NAME),{FILE_EACH}"),
+        ("labelme", FOLDER_EACH),
+        ("voc", FOLDER_EACH),
+        ("yolo", FOLDER_EACH),
     ],
 )
 def test_a_format_names_its_own_ways(tmp_path, form, way):
@@ -394,9 +401,10 @@ def test_several_formats_in_one_folder_are_refused_with_lines(tmp_path):
     assert "--from coco or --from labelme or --from cvat" in error.value.advice
     with pytest.raises(NothingToCompareError, match="in several formats: coco "):
         convert(tmp_path, tmp_path / "out.json", to="coco")
-    (tmp_path / "cid/r.json").write_text('[{"image_id": 1, "category_id": 1, "score": 1}]')
+    for name, of in (("r", "image_id"), ("kili", "jsonResponse")):
+        (tmp_path / f"cid/{name}.json").write_text(f'[{{"{of}": 1, "category_id": 1, "score": 1}}]')
     assert len((found := validate(tmp_path)).files) == 4
-    assert found.notes[0].split("(")[-1] == "cid/r.json)"
+    assert found.notes[0].split("(")[-1] == "cid/kili.json, cid/r.json)"
     assert listed(tmp_path, choices=Choices(from_format="cvat"))[0] == [sources[2]]
 
 

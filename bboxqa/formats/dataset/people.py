@@ -391,13 +391,21 @@ def _nothing_found(
         problem = f"one annotator only, {named[0].names[0]!r}, by {named[0].way}"
     elif reading.annotator_key is not None and not found:
         problem = f"no annotation has the key {reading.annotator_key!r}"
-    by = f"{files[0].named_by} in the export"
-    if not files[0].named_by:
-        by = f"a key on annotations\n({', '.join(ANNOTATOR_KEYS)}, or --annotator-key KEY)"
-    advice = (
-        f"Agreement needs at least two annotators, named by {by},\n"
-        "or by a file or folder for each: --annotator NAME=FIRST --annotator NAME=SECOND"
-    )
+    path, by = files[0].path, f"{files[0].named_by} in the export,\nor by "
+    each = "a file or folder for each: --annotator NAME=1{0} --annotator NAME=2{0}"
+    if not files[0].title:
+        by = (
+            f"a key on annotations\n({', '.join(ANNOTATOR_KEYS)}, or --annotator-key KEY),\n"
+            "by the key annotator of image records, one for each with the same file_name,\nor by "
+        )
+    elif not files[0].named_by and format_of(path, reading.choices).folders_in_parts:
+        by, each = "", "a folder for each: --annotator NAME=FOLDER --annotator NAME=FOLDER"
+    elif not files[0].named_by:
+        by = (
+            "an attribute (--annotator-key attributes.NAME), a column (--columns annotator=NAME),\n"
+            "or by "
+        )
+    advice = f"Agreement needs at least two annotators, named by {by}{each.format(path.suffix)}"
     if len(files) > 1:
         advice = f"{_lines(files)}\n{_NEVERTHELESS}"
     return NothingToCompareError([f"{listed_files(files)}: {problem}"], advice)
