@@ -16,7 +16,15 @@ import msgspec
 from msgspec.structs import replace
 
 from bboxqa.batch import results
-from bboxqa.batch.discovery import Discovered, Project, Unreadable, find_projects, home_of, is_url
+from bboxqa.batch.discovery import (
+    Discovered,
+    Project,
+    Unreadable,
+    discover,
+    find_projects,
+    home_of,
+    is_url,
+)
 from bboxqa.batch.project import Task, run_packed, run_project, write_packed
 from bboxqa.batch.results import FAILED, HISTORY, Regression, Row
 from bboxqa.batch.settings import Settings, result_key
@@ -136,16 +144,31 @@ def run_batch(
 
 
 def _check_out(out: Path, root: str | Path, *, force: bool) -> None:
-    """Refuse a folder of projects as output, and one with other files unless `force`."""
-    if not out.is_dir() and (out.exists() or out.is_symlink()):
-        raise OutputError(f"{out}: is no folder; name one with --out")
-    names = {path.name for path in out.iterdir()} if out.is_dir() else set[str]()
+    """Refuse a folder of projects as output, which the next run would skip, and of other files."""
+    if out.is_file() or (out.is_symlink() and not out.exists()):
+        what = "is a file" if out.is_file() else "is a link that leads nowhere"
+        raise OutputError(f"{out}: {what}; name a folder with --out")
+    try:
+        names = {path.name for path in out.iterdir()} if out.is_dir() else set[str]()
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be read: {error.strerror}") from None
+    has_projects = bool(names) and results.LOCK not in names
+    folders = [each.folder for each in discover(out).projects] if has_projects else []
+    place = None if is_url(str(root)) else Path(os.path.realpath(root))
     # The folders of results would replace projects in a folder of that name.
-    if not is_url(str(root)) and Path(os.path.realpath(root)).is_relative_to(out.resolve()):
-        raise OutputError(f"{out}: holds the projects; name another folder with --out")
+    in_results = place is not None and place.is_relative_to(
+        results.folder_of(out, ".").parent.resolve()
+    )
+    if out in folders or in_results or out.resolve() == place:
+        raise OutputError(
+            f"{out}: holds the projects, or one of them; name another folder with --out"
+        )
     # A run that was killed at once leaves only its lock, a hidden file.
     if not force and not {results.ROOT, HISTORY} & names and any(name[0] != "." for name in names):
-        raise OutputError(f"{out}: holds other files; name another folder with --out, or --force")
+        raise OutputError(
+            f"{out}: is not empty, and holds no results of bboxqa batch; name another folder with "
+            "--out, or add --force"
+        )
 
 
 def _steps(

@@ -185,7 +185,10 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> tuple[int, list[f
         number, values = math.nan, []
     # The sum is not finite where one is not.
     if not math.isfinite(number + sum(values)):
-        raise ValueProblemError(f"{line[:60]!r} has a value that is no number")
+        what = (
+            "commas; expected points" if "," in line else "a value that is no number; expected 0.5"
+        )
+        raise ValueProblemError(f"{line[:60]!r} has {what} and spaces")
     if not number.is_integer() or not 0 <= number < 1 << 31:
         raise ValueProblemError(f"the class is {number:g}; expected a whole number, 0 or more")
     n, n_shape = len(values), 4

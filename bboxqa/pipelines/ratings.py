@@ -192,8 +192,9 @@ def checked_inputs(
         raise ConfigError(f"is {seed!r}; expected a whole number, 0 or more", "seed")
     if not isinstance(ratings, Ratings):
         raise ConfigError(
-            f"ratings is of type {type(ratings).__name__}; expected what ratings_from_columns or "
-            "ratings_from_table (annotators × units) returns, or a value of what read_ratings does"
+            f"ratings is of type {type(ratings).__name__}; expected what ratings_from_frame, "
+            "ratings_from_columns or ratings_from_table (annotators × units) returns, or a value "
+            "of what read_ratings does"
         )
     if isinstance(level, str) and level in SET_LEVELS:
         level = set_distance(level, ratings.value_names)
@@ -303,6 +304,9 @@ def notes_of(
 
 def missing_intervals(estimates: Mapping[str, Estimate], what: str) -> Iterator[str]:
     """Yield what is wrong with intervals that were drawn from clusters, which are called `what`."""
+    if max((found.n_clusters for found in estimates.values()), default=0) == 1:
+        yield f"no intervals: they come from resampling, and there is one {what} only"
+        return
     drawn = {name: each for name, each in estimates.items() if not isnan(each.interval[0])}
     least = min((found.n_clusters for found in drawn.values()), default=FEW_CLUSTERS)
     if least < FEW_CLUSTERS:

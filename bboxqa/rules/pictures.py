@@ -10,6 +10,7 @@ from errno import EINVAL, ELOOP, ENAMETOOLONG
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
+from urllib.parse import unquote
 
 import msgspec
 import numpy as np
@@ -186,7 +187,7 @@ class ImageFolder(msgspec.Struct, frozen=True, eq=False):
     places: tuple[Place, ...]
     contents: "tuple[ImageContent, ...]"
     suggestions: tuple[tuple[str, ...], ...]
-    """For lost files, those with that name in the folders."""
+    """For lost files, those with that path or name in the folders."""
     unnamed: tuple[str, ...]
     state: ByteArray
     """(I,) uint8. The `ImageState` of each record."""
@@ -244,13 +245,23 @@ def scan_images(
 def _meanings(
     search: ImageSearch, names: Sequence[str | None], places: Sequence[Place]
 ) -> list[list[str]]:
-    """Return the files that each lost name may mean: those with the same file name."""
+    """Return the files that each lost name may mean: same path, else same file name."""
     index: dict[str, list[str]] = {}
-    for file in search.files:
-        index.setdefault(file_names.normalised_name(Path(file).name), []).append(file)
-    lost = [name or "" if at.state in _LOST else "" for name, at in zip(names, places, strict=True)]
-    last = [file_names.normalised_name(name).rpartition("/")[2] for name in lost]
-    return [index.get(name, [])[:_MAX_SUGGESTIONS] for name in last]
+    for file, (_, path) in search.files.items():
+        plain = file_names.normalised_name(path)
+        for key in {plain, "/" + PurePosixPath(plain).name}:
+            index.setdefault(key, []).append(file)
+
+    def meant(name: str) -> list[str]:
+        plain, base = file_names.normalised_name(name), name.replace("\\", "/").rpartition("/")[2]
+        alike = index.get("/" + PurePosixPath(plain).name, [])
+        exact = [file for file in alike if Path(file).name == base]
+        return (index.get(plain) or exact or alike)[:_MAX_SUGGESTIONS]
+
+    return [
+        meant(name) or meant(unquote(name)) if name and place.state in _LOST else []
+        for name, place in zip(names, places, strict=True)
+    ]
 
 
 def check_folders(folders: Iterable[Path]) -> None:

@@ -93,6 +93,8 @@ def selected_codes(select: Iterable[str], ignore: Iterable[str]) -> tuple[str, .
     """
     rules = known_rules()
     selected, ignored = ([code.strip().upper() for code in each] for each in (select, ignore))
+    if gone := RESERVED.intersection(selected):
+        raise ConfigError(f"rule {min(gone)} is gone; `bboxqa explain` lists all")
     for prefix in (*selected, *(each for each in ignored if each not in RESERVED)):
         if not any(code.startswith(prefix) for code in rules):
             near = nearest(prefix, rules) or ";"

@@ -1,8 +1,10 @@
 """S and E: lists and keys that a file needs, and values of a wrong type."""
 
+import json
 import math
 from collections.abc import Sequence
 from functools import partial
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,10 @@ def _top_level(document: Document, _settings: ValidateSettings) -> Checked:
         if kind is not None:
             tool, advice = WHAT[kind]
             what = f"file is {tool}; {advice[0].lower()}{advice[1:].removesuffix('.')}"
+        for key, value in reading.top.items() if len(lacks) == len(lists) else ():
+            if isinstance(value, dict) and {"images", "annotations"} <= value.keys():
+                path = quote(f".[{json.dumps(key)}]")
+                what = f"{names} are inside {shortened(key)}; take them out: jq {path} FILE > OUT"
         yield Defect(what, expected="a list", code="S001")
     for name in lists:
         if name in top and not isinstance(top[name], list) and name not in lacks:
@@ -408,7 +414,8 @@ RULES = (
     )(_values),
     rule(
         "S011 warning, safe fix: area is missing or not a number",
-        breaks="COCOeval, which sorts objects by size, stops with a KeyError or a TypeError.",
+        breaks="""COCOeval, which sorts objects by size, stops: with KeyError if the area is
+            missing, and with TypeError if it is null, text, a list or an object.""",
         explanation="The fix computes it from the outline, or the box; text becomes a number.",
         bad={"annotations": [{"area": ABSENT}]},
         good={"annotations": [{"area": 600.0}]},

@@ -190,6 +190,10 @@ KEYS = [
     *(case("S001", {name: ABSENT, "objects": []}, said=f'"{name}" is missing', severity="error")
       for name in LISTS),
     *(case("S001", {"images": value}, pointer="/images") for value in (None, 7, "text", True)),
+    case("S001", '{"metadata": {"name": "a.mp4", "projectId": 5}, "instances": [], "tags": []}',
+         said="file is JSON of SuperAnnotate; export COCO JSON"),
+    case("S001", '{"my coco": {"images": [], "annotations": []}}',
+         said='are inside "my coco"; take them out: jq \'.["my coco"]\' FILE > OUT'),
     *(case("S002", row({}, {key: ABSENT}, {}), said=f"{key} is missing; expected ",
            pointer=f"/annotations/1/{key}", severity="error")
       for key in ("id", "image_id", "category_id", "bbox")),

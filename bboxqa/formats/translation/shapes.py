@@ -81,7 +81,10 @@ def number_of(value: object, name: str) -> float:
         found = value
     if not abs(found) < LARGEST:
         shown = "missing" if value is None else repr(value)[:_SHOWN]
-        raise ValueProblemError(f"{name} is {shown}; expected a number within ±{LARGEST:,.0f}")
+        expected = f"a number within ±{LARGEST:,.0f}"
+        if isinstance(value, str) and "," in value:
+            expected = "a number without a comma, such as 0.5"
+        raise ValueProblemError(f"{name} is {shown}; expected {expected}")
     return found
 
 

@@ -428,8 +428,9 @@ class Parts(msgspec.Struct, frozen=True):
                 for key in str(self.group_by).split("."):
                     group = group.get(key) if isinstance(group, dict) else None
             if isinstance(group, dict | list) or group in (None, ""):
+                known = ", ".join(map(one_line, sorted({*image} - {"annotators"})))
                 problem = f"image {one_line(name)} has no {self.group_by!r} to group by"
-                raise ConfigError(f"{problem}; expected a key of all images, or {FOLDER}")
+                raise ConfigError(f"{problem}; expected a key of all images ({known})")
             groups[str(group)].append(image["id"])
         whole = [*groups.values()]
         drawn = [whole[place] for place in np.random.default_rng(self.seed).permutation(len(whole))]
