@@ -239,6 +239,7 @@ def how_to_accept(
     from bboxqa.report.reproduction import option_words
 
     (paths, named), first, original, more = given, "", "ORIGINAL", ""
+    read = [*paths, *(Path(pair.partition("=")[2]) for pair in named)]
     if key is not None:
         # Names of files may be those of people.
         more = f" --pseudonyms {shlex.quote(str(key))}"
@@ -246,7 +247,7 @@ def how_to_accept(
         original = shlex.quote(str(paths[0]))
     else:
         measured = [*paths, *(each for pair in named for each in ("--annotator", pair))]
-        original = "original.json"
+        original = str(new_path("original.json", read))
         # Files that name nobody are those of their annotators here, as they were measured.
         files = "" if named or "per annotator" not in result.attribution else " --attribution files"
         said = shlex.join(
@@ -258,7 +259,20 @@ def how_to_accept(
         first = f"bboxqa convert {words} {original} {how}; "
     place = shlex.quote(str(folder))
     ready = f"when their exports are in {place} in place of the files"
-    return f"{ready}: {first}bboxqa accept {original} {place} -o NEW.json{more}"
+    return f"{ready}: {first}bboxqa accept {original} {place} -o {new_path('NEW.json', read)}{more}"
+
+
+def new_path(name: str, read: "Iterable[AnyPath]") -> Path:
+    """Return a path for an output: it does not exist, and is in no folder that is read."""
+    here = Path.cwd()
+    folders = [each.resolve() for each in map(Path, read) if each.is_dir()]
+    n_up = sum(any(map(each.is_relative_to, folders)) for each in (here, *here.parents))
+    place = Path(*[".."] * n_up)
+    path, number = place / name, 1
+    while path.exists():
+        number += 1
+        path = place / f"{Path(name).stem}-{number}{Path(name).suffix}"
+    return path
 
 
 def _write(

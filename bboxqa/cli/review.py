@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli import options as shared
-from bboxqa.cli.agree import how_to_accept, targets_of
+from bboxqa.cli.agree import how_to_accept, new_path, targets_of
 from bboxqa.cli.console import refuse_inputs, refuse_options, show, show_notes, tracking
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, Option, params
 from bboxqa.report import AUDIT_VIEWS
@@ -97,7 +97,7 @@ def audit(
         notes += send(*review_of(result), settings, result.labels.reading, to.send_back, to.to)
         notes.append(how_to_accept(result.labels, (paths, ()), to.send_back, None))
     written = [each for each in (to.page and to.page.page, to.out, to.send_back) if each]
-    more = "--send-back review/ --to cvat" if to.out else "--out audit/"
+    more = f"--send-back {new_path('review', paths)}/ --to cvat" if to.out else "--out audit/"
     more = (more if model else "--predictions RESULTS") + " --force" * bool(to.out)
     next_step = "" if to.send_back else f"{typed} {more}"
     show(AUDIT_VIEWS, result, output_format, written, next_step=next_step)
@@ -163,6 +163,7 @@ def consensus(
     from msgspec.structs import replace
 
     from bboxqa.core.pseudonyms import check_key
+    from bboxqa.formats.sources import as_paths
     from bboxqa.pipelines import consensus as merging
     from bboxqa.pipelines.convert import Target
     from bboxqa.pipelines.read import AS_COMPARED
@@ -189,14 +190,14 @@ def consensus(
             notes += merging.send_objects(result, known, send_back, targets.to)
             written.append(send_back)
         typed = shlex.join(each for each in sys.argv[1:] if each != "--force")
-        merged = shlex.quote(str(out))
+        merged, again = shlex.quote(str(out)), new_path("review", as_paths(source))
         next_step = f"bboxqa validate {merged}"
         if target.to == "coco" and send_back is not None:
             sent = shlex.quote(str(send_back))
             next_step = f"bboxqa accept {merged} {sent} -o NEW.json, when that is done"
         elif target.to == "coco" and len(result.found.to_review):
             to_cvat = "" if " --to" in typed else " --to cvat"
-            next_step = f"bboxqa {typed} --send-back review/{to_cvat} --force"
+            next_step = f"bboxqa {typed} --send-back {again}/{to_cvat} --force"
         elif target.to != "coco":
             next_step += _how_to_read(target.to, choices, source)
         if page is not None:

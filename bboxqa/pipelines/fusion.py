@@ -51,18 +51,23 @@ class Votes(NamedTuple):
     """Votes with another category as well, and that one, where repeated boxes are a tie."""
 
 
+def clipped_edges(data: Dataset) -> tuple[FloatArray, BoolArray]:
+    """Return the edges of boxes inside their images, (N, 4), and which boxes are cut off, (N,)."""
+    of = data.annotations
+    edges, size = corners(of.bbox), data.image_size[of.image].astype(np.float64)
+    if of.rotated_box is not None:
+        edges = np.where(of.rotated_box[:, 4:] != 0, rotated.bounds(of.rotated_box), edges)
+    found = np.clip(edges, 0, np.tile(np.where(size > 0, size, np.inf), 2))
+    return found, (found != edges).any(1)
+
+
 def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     """Return the votes of annotators: their boxes inside images, each object once.
 
     Boxes of one annotator with an IoU of at least 0.7, also by way of others, are one vote, whose
     edges are the means. Its category is the most frequent one; others as frequent are in `also`.
     """
-    of, edges = data.annotations, corners(data.annotations.bbox)
-    size = data.image_size[of.image].astype(np.float64)
-    if of.rotated_box is not None:
-        edges = np.where(of.rotated_box[:, 4:] != 0, rotated.bounds(of.rotated_box), edges)
-    drawn_edges, edges = edges, np.clip(edges, 0, np.tile(np.where(size > 0, size, np.inf), 2))
-    is_cut = (edges != drawn_edges).any(1)
+    of, (edges, is_cut) = data.annotations, clipped_edges(data)
     has_area = (edges[:, 2:] > edges[:, :2]).all(1) | (similarity == "keypoints")
     left_out = np.where(of.iscrowd, CROWD, np.where(has_area, 0, EMPTY)).astype(np.uint8)
     rows = np.flatnonzero(left_out == 0)

@@ -581,6 +581,12 @@ def measure_segments(
     `support` is whether to count the time in which nobody marked anything; `overlaps` which of
     overlapping segments of an annotator counts.
     """
+    longest = int(segments.duration.max(initial=0))
+    if 0 < longest < resolution_ms:
+        raise ConfigError(
+            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
+            "expected several points in each"
+        )
     resampling: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, "interval": interval}
     tiers: list[str | None] = [*segments.tier_names]
     found = []

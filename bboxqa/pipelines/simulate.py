@@ -83,6 +83,8 @@ class Simulation(FrozenArrays, frozen=True, eq=False):
         Both appear when they are complete. Raises OutputError if one exists, unless `force`.
         """
         path = Path(path)
+        if path.is_dir():
+            raise OutputError(f"{path}: is a folder; name a file")
         target = truth_path(path)
         for each in (path, target):
             if each.exists() and not force:

@@ -378,8 +378,8 @@ def test_options_that_do_not_fit_are_refused(tmp_path):
     command = ("consensus", "export.json", "-o", "m.json", "--send-back", "review", "--to", "cvat")
     again = run(*command, cwd=tmp_path)
     assert (again.returncode, "review: was sent before" in again.stderr) == (2, True)
-    # One that is as it was sent may be replaced.
-    assert "--send-back review/ --to" in run(*command[:4], cwd=tmp_path).stdout
+    # The folder that is suggested is a new one; one that is as it was sent may be replaced.
+    assert "--send-back review-2/ --to" in run(*command[:4], cwd=tmp_path).stdout
     assert run(*command, "--force", cwd=tmp_path).returncode == 0
 
 

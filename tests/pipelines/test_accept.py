@@ -291,9 +291,9 @@ def test_files_of_tools_are_converted_to_accept_what_came_back(tmp_path):
     tagged = min(cvat.rglob("*.xml"))
     tagged.write_text(tagged.read_text().replace("</image>", '<tag label="cat" /></image>', 1))
     done = run("agree", ".", "--send-back", review, "--to", "cvat", cwd=cvat)
-    assert "bboxqa convert . original.json --to coco" in done.stderr
+    assert "bboxqa convert . ../original.json --to coco" in done.stderr
     typed = re.search(r"bboxqa (convert .*?);", done.stderr)[1].replace(" . ", f" {cvat} ")
-    words = [each.replace("original.json", str(whole)) for each in shlex.split(typed)]
+    words = [each.replace("../original.json", str(whole)) for each in shlex.split(typed)]
     assert run(*words).returncode == 0
     in_cvat(file_of(review, "ann"), lambda name, *box: box if name == "1.jpg" else None)
     in_cvat(file_of(review, "bob"), lambda _image, box, _label: (box, "cat"))
