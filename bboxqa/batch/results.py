@@ -238,7 +238,7 @@ def _page(
     elif n_others := sum(row.status != MEASURED for row in rows):
         state, verdict = "open", f"{n_others:,} not measured"
     measures = {row.measure or "IoU" for row in rows if row.mean_iou is not None} or {"IoU"}
-    place = "Mean " + " or ".join(sorted(measures))
+    place = f"Mean {measures.pop()}" if len(measures) == 1 else "Mean similarity"
     numbers = (
         "Alpha", "95 % interval", "F1", "Class alpha", place, "Annotators", "Images", "Errors",
         "Warnings",
@@ -271,13 +271,13 @@ def _page(
         is_alike=len({row.n_annotators for row in rows if row.alpha is not None}) < 2,
         titles=("Project", "Status", *numbers, "Note"),
         numbers=numbers,
-        rows=[_shown(out, row) for row in sorted(rows, key=urgency)],
+        rows=[_shown(out, row, named=bool(measures)) for row in sorted(rows, key=urgency)],
         settings=settings_table(said | {"settings": given}),
     )
 
 
-def _shown(out: Path, row: Row) -> dict[str, Any]:
-    """Return the row of a project on the page."""
+def _shown(out: Path, row: Row, *, named: bool) -> dict[str, Any]:
+    """Return the row of a project on the page; if `named`, its measure stands beside the figure."""
     folder, last = folder_of(out, row.project), recorded(out, row.project)
     # Other files belong to an earlier run.
     is_new = row.status != FAILED or (last is not None and last[1] == row)
@@ -291,6 +291,7 @@ def _shown(out: Path, row: Row) -> dict[str, Any]:
     figures = (row.alpha, row.f1, row.class_alpha, row.mean_iou, row.n_annotators, row.n_images,
                row.n_errors, row.n_warnings)  # fmt: skip
     alpha, f1, kind, place, *others = ("" if x is None else number(x, 4) for x in figures)
+    place += f" {row.measure or 'IoU'}" * (named and bool(place))
     return {
         "project": row.project, "page": pages[0][0] if pages else "", "passed": row.passed,
         "links": [link for link in links if link not in pages],

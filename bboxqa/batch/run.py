@@ -293,6 +293,8 @@ CREATE TABLE IF NOT EXISTS projects (
 _COLUMNS = ("status", "alpha", "low", "high", "n_errors", "n_warnings", "f1", "class_alpha",
             "mean_iou", "annotators")  # fmt: skip
 _recorded_numbers = attrgetter(*_COLUMNS[:-1])
+# A figure is that of the last run in which its key was known: a failed run must not hide a loss.
+_KEYS = {"class_alpha": "f1", "mean_iou": "f1"}
 # Seconds to wait for another program that uses the file, such as a backup.
 _SECONDS_TO_WAIT = 5.0
 # Smaller differences of alpha are due to rounding, as sums may be in another order.
@@ -327,7 +329,8 @@ def last_rows(out: Path) -> tuple[dict[str, Row], set[str]]:
             row = found.setdefault(name, {"project": name, "n_files": 0, "annotators": "[]"})
             if figures["status"] == FAILED:
                 figures = {"status": FAILED}
-            row |= {each: value for each, value in figures.items() if value is not None}
+            known = (each for each in figures if figures[_KEYS.get(each, each)] is not None)
+            row |= {each: figures[each] for each in known}
     try:
         return {
             name: msgspec.convert(row | {"annotators": json.loads(row["annotators"])}, Row)
@@ -359,8 +362,13 @@ def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
 
 def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
     """Return results that are worse than in the last run: agreement, errors, lost annotators."""
-    both = ((before[name], row) for row in rows if (name := clean(row.project)) in before)
-    return [Regression(row.project, what) for last, row in both for what in _worse(last, row)]
+    both = ((before.get(clean(row.project)), row) for row in rows)
+    return [
+        Regression(row.project, what)
+        for last, row in both
+        if last is not None
+        for what in _worse(last, row)
+    ]
 
 
 def _worse(last: Row, row: Row) -> Iterator[str]:
