@@ -116,7 +116,7 @@ CASES = [
     ("simulate --truth a.json --images 3", "--images is for scenes that are drawn; leave"),
     ("simulate --annotator 'p03: mis=1'", "p03: error is 'mis'; expected one of miss, extra"),
     ("simulate --profiles none.toml", "none.toml: cannot be read"),
-    ("simulate --out .", ".: already exists; name another file"),
+    ("simulate --out .", ".: is a folder; name a file"),
     ("stats no.csv", "no.csv: no such file"),
     ("stats t.csv --value label", "has no column 'label'; columns: "),
     ("stats t.csv --value valeu", "; did you mean 'value'?"),
