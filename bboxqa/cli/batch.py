@@ -181,7 +181,7 @@ def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], No
     if quiet:
         yield None
         return
-    with console.tracking() if log_format == "text" else nullcontext() as progress:
+    with console.tracking(counted=True) if log_format == "text" else nullcontext() as progress:
 
         def report(step: "Step") -> None:
             if progress is not None:

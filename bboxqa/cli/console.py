@@ -27,18 +27,19 @@ _AT_ONCE = 1000
 
 
 @contextmanager
-def tracking() -> "Iterator[Progress | None]":
-    """Yield a function that shows progress; None if standard error is not a terminal."""
+def tracking(*, counted: bool = False) -> "Iterator[Progress | None]":
+    """Yield what shows progress, or None; if `counted`, with the number done, and the time."""
     if not (sys.stderr and sys.stderr.isatty()):
         yield None
         return
     from rich import progress
     from rich.console import Console
 
-    columns = ("{task.description}", progress.BarColumn(), progress.MofNCompleteColumn(),
+    counts = (progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
+    columns = ("{task.description}", progress.BarColumn(), *(counts if counted else ()),
                progress.TimeRemainingColumn())  # fmt: skip
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("projects" if counted else "reading", total=None)
 
         def show_progress(stage: str, done: int, total: int) -> None:
             if stage != bar.tasks[0].description:
