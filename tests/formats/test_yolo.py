@@ -297,7 +297,7 @@ def test_a_finding_for_each_file_and_cause(tmp_path):
     # One of each cause, which come before the second file in pixels.
     assert [line.partition("labels/")[2][0] for line in shown] == ["a", "c", "d"]
     assert "in pixels" in shown[0]
-    assert "has a value that is no number" in shown[1]
+    assert "has commas; expected points and spaces" in shown[1]
 
 
 def test_names_keep_the_form_of_their_letters(tmp_path):
