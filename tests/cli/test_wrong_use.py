@@ -84,7 +84,7 @@ CASES = [
     ("batch gone", "gone: no such folder"),
     ("batch gone --dry-run", "gone: no such folder"),
     ("batch root/good/x.json", "root/good/x.json: is a file; expected a folder"),
-    ("batch root --out root/good/x.json", "is no folder; name one with --out"),
+    ("batch root --out root/good/x.json", "is a file; name a folder with --out"),
     ("batch root --out root/good/x.json/deep", "Not a directory"),
     ("batch root --config gone.toml", "gone.toml: no such file"),
     ("batch root --config root/good/x.json", "is not TOML"),
