@@ -439,7 +439,7 @@ def test_masks_are_read_where_a_project_says_what_their_values_are(tmp_path):
         ('fail_on = "error"\n', "fail_on belongs into the table [validate]"),
         ("voc_base = 0\n", "voc_base belongs into the table [reading]"),
         ("consensus = 1\n", "consensus is 1; expected true or false"),
-        ("map = {}\n", "unknown setting 'map'; expected one of "),
+        ("map = {}\n", "unknown setting 'map'; did you mean 'category_map'?"),
         ('filter = "x*"\n', "no file matches filter 'x*'"),
         ('[reading]\nimage_size = "bboxqa.toml"\n', "bboxqa.toml: has no image sizes"),
     ],

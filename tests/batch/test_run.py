@@ -216,7 +216,7 @@ def test_a_project_that_is_gone_is_told_once(ran):
 
 
 def test_results_may_not_go_into_a_project(root):
-    with pytest.raises(OutputError, match="holds other files; name another folder"):
+    with pytest.raises(OutputError, match="or one of them; name another folder"):
         run_batch(root, root / "a", PLAIN)
     assert not (root / "a" / "index.html").exists()
 
@@ -369,7 +369,7 @@ def test_a_folder_with_other_files_is_left_as_it_is(name, two_roots):
     (OUT / name).parent.mkdir(parents=True, exist_ok=True)
     (OUT / name).write_text("mine")
     before = sorted(OUT.rglob("*"))
-    with pytest.raises(OutputError, match=r"^out: holds other files; .* or --force$"):
+    with pytest.raises(OutputError, match=r"^out: is not empty, .* add --force$"):
         into_out("first")
     assert sorted(OUT.rglob("*")) == before
     assert (OUT / name).read_text() == "mine"
