@@ -117,8 +117,6 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
             expected, advice = "a line with the names of columns", _NO_HEADER
         else:
             what += f" with the columns {shown}" * bool(names)
-            if head.lstrip()[:1] in (b"[", b"{"):
-                advice = f"Export COCO JSON from the tool that wrote it. {advice}"
     is_measured = kind == "ELAN" or "bboxqa agree" in advice
     advice = advice.replace("agree FILE", f"agree {shlex.quote(str(path))}")
     raise DatasetError(

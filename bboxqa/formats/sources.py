@@ -15,10 +15,11 @@ import msgspec
 from bboxqa.core.arrays import AnyPath, Files
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split, own_name
+from bboxqa.core.json_values import cut
 from bboxqa.core.text import count, first_few, one_line, typed_paths
 from bboxqa.formats import opening
 from bboxqa.formats.coco.reader import COCO, is_surely_coco
-from bboxqa.formats.heads import CLASS_NAMES, TABLES, is_without_coco
+from bboxqa.formats.heads import CLASS_NAMES, TABLES, as_utf8, begins, is_without_coco
 from bboxqa.formats.label_folders import INSIDE, has_empty_labels_only, is_label_name
 from bboxqa.formats.member import ARCHIVES, is_picture
 from bboxqa.formats.records import EVERYTHING, ReadSettings
@@ -333,9 +334,11 @@ def _nothing_in(
         except DatasetError as error:
             inside = f"{file.relative_to(path)}{error.problems[0].removeprefix(str(file))}"
             return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
-    advice = _NAME_ONE
-    if any(is_label_name(each.name) for each in others):
-        advice += f" {_LABELS}"
+    advice, named = _NAME_ONE, (each for each in others if is_label_name(each.name))
+    if labels := sorted(each for each in named if begins("YOLO", each.head)):
+        line = as_utf8(labels[0].head).strip().decode("utf-8", "replace").partition("\n")[0]
+        problem += f"; {one_line(labels[0].name)} begins with {cut(one_line(line))!r}"
+        advice = _LABELS
     if any(map(is_picture, names)):
         advice += f"\n{_IF_MASKS}"
     return DatasetError([problem], advice)

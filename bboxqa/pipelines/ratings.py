@@ -333,7 +333,7 @@ def difference(
     first, second : Ratings
         Clusters with the same name are drawn together. If each unit is a cluster, units with the
         same name are, or without names, units with the same index.
-    coefficient, level : str
+    coefficient, level : str, or a callable for the level
         Name of a coefficient, and the level of measurement for Krippendorff's alpha.
     bootstrap, seed : int
         How many times to draw, and the seed of the draws.

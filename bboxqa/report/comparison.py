@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.model.annotations import completed
@@ -24,6 +25,7 @@ from bboxqa.report.numbers import (
 from bboxqa.report.result_files import manifest, write_tables
 
 _NAMED = 3
+_BOTH = ("both", "renamed")
 _OF_CHANGE = (
     "status", "before", "before_interval", "after", "after_interval", "difference", "interval",
 )  # fmt: skip
@@ -48,8 +50,10 @@ def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str
             f"{result.measure} of {min(settings.iou_threshold):g} or more "
             f"(similarity {settings.similarity}, matcher {settings.matcher})"
         )
-        how = f"{similar}, since {result.unused_ids}"
-        yield f"annotations matched by {f'id, others by {similar}' if result.by_id else how}"
+        both = (np.isin(of["status"], _BOTH).any() for of in (result.images, result.annotators))
+        if all(both):
+            how = f"{similar}, since {result.unused_ids}"
+            yield f"annotations matched by {f'id, others by {similar}' if result.by_id else how}"
     yield from (f"Warning: {line}" for line in result.headlines)
     if not quiet:
         yield ""
