@@ -29,10 +29,12 @@ _ROUNDING = 1e-13
 
 def _table(scores: NDArray[Any]) -> FloatArray:
     table = np.asarray(scores, np.float64)
-    if table.ndim != 2 or np.isinf(table).any():
-        found = "have an infinite number" if table.ndim == 2 else f"have shape {table.shape}"
-        expected = "a row of finite numbers for each unit, with NaN where one is missing"
-        raise DatasetError([f"scores {found}; expected {expected}"])
+    if table.ndim != 2:
+        problem = f"scores have shape {table.shape}; expected one row per unit"
+        raise DatasetError([f"{problem} and one column per annotator"])
+    for row, column in np.argwhere(np.isinf(table))[:1].tolist():
+        found = f"scores: row {row}, column {column}: score is {table[row, column]}"
+        raise DatasetError([f"{found}; expected a finite number, or NaN where it is missing"])
     return table
 
 

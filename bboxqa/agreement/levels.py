@@ -154,9 +154,9 @@ def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDi
     some = np.arange(min(len(numbers), 200))
     row, column = numbers[np.repeat(some, len(some))], numbers[np.tile(some, len(some))]
     found = np.asarray(distance(row, column), np.float64)
-    square = np.full((len(some), len(some)), np.nan)
-    if found.shape == row.shape:
-        square = found.reshape(square.shape)
+    if found.shape != row.shape:
+        raise ConfigError(f"distance function returned shape {found.shape}; expected {row.shape}")
+    square = found.reshape(len(some), len(some))
     is_sound = (square >= 0).all() and np.isfinite(square).all() and not np.diagonal(square).any()
     if not (is_sound and np.allclose(square, square.T, rtol=1e-12, atol=0)):
         raise ConfigError(

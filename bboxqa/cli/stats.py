@@ -162,7 +162,7 @@ def segments(
     that an annotator did not mark counts as a label of its own.
     """  # noqa: D301 - click reads the sign
     from bboxqa.formats.recordings import read_segments
-    from bboxqa.pipelines.ratings import measure_segments, shown_in_text
+    from bboxqa.pipelines.segments import measure_segments, shown_in_text
     from bboxqa.report import stats_views as shown
 
     if not paths:

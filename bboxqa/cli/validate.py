@@ -15,7 +15,7 @@ import click
 from bboxqa.cli import console
 from bboxqa.cli import options as shared
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, Option, params
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import DatasetError, naming
 from bboxqa.core.json_values import cut
 from bboxqa.core.text import clean, count
 from bboxqa.report import FINDING_VIEWS, view
@@ -198,12 +198,16 @@ def _show(report: "FoundReport", given: Any) -> None:
 
 def _check_examined(report: "FoundReport") -> None:
     """Raise DatasetError if nothing was examined, which is not a success."""
-    records = sum(file.n_images + file.n_annotations + file.n_categories for file in report.files)
-    if not report.rules or not (records or report.at_least(report.fail_on)):
-        why = "no records" if report.rules else "none of the chosen rules applies"
+    if not report.rules:
         raise DatasetError(
-            [f"{file.name}: nothing was examined: {why}" for file in report.files],
-            "Expected records; rules about images on disk need --images, others several files.",
+            ["nothing was examined: none of the chosen rules applies"],
+            "Rules about images on disk need --images, others several files.",
+        )
+    records = sum(file.n_images + file.n_annotations + file.n_categories for file in report.files)
+    if not records and not report.at_least(report.fail_on):
+        raise DatasetError(
+            [f"{file.name}: nothing was examined: no records" for file in report.files],
+            "Expected images, annotations or categories: was the export empty?",
         )
 
 
@@ -229,8 +233,11 @@ def _settings(given: Any) -> "ValidateSettings":
     changed |= {"per_file_ignores": ignores} if ignores else {}
     settings = validate_settings_from(values | changed)
     # Codes that match no rule are refused before files are read.
-    for chosen in (settings.select, settings.ignore, *settings.per_file_ignores.values()):
-        selected_codes(chosen, ())
+    chosen = [(name, getattr(settings, name)) for name in _CHOSEN]
+    chosen += [("per_file_ignores", codes) for codes in settings.per_file_ignores.values()]
+    for name, found in chosen:
+        with naming(f"--{name}" if name in changed else name):
+            selected_codes(found, ())
     return settings
 
 

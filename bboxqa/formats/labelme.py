@@ -117,7 +117,10 @@ def _shape_of(into: Collector, value: Record, image: Record) -> Record:
         return {"shape": one_line(kind[:40])}
     least = 2 if kind in ("rectangle", "circle") else 3
     if len(points) < least or (kind == "circle" and len(points) != 2):
-        raise ValueProblemError(f"a {kind} has {count(len(points), 'point')}; expected {least}")
+        more = " or more" * (kind != "circle")
+        raise ValueProblemError(
+            f"a {kind} has {count(len(points), 'point')}; expected {least}{more}"
+        )
     if kind == "rectangle" and len(points) == 2:
         return {"bbox": shapes.bounds(points)}
     if kind == "circle":

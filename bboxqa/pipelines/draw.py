@@ -27,7 +27,7 @@ from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
 from bboxqa.report.drawing import By, Drawing, Scene, Shape, bounds, draw_scene, scene_figure
 from bboxqa.report.plots import page_style
-from bboxqa.rules.annotators import names_hidden
+from bboxqa.rules.people import names_hidden
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan, nan
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import get_args
 
 import msgspec
 import numpy as np
@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from bboxqa.agreement.chance import fleiss_per_value
 from bboxqa.agreement.code_tables import independence
-from bboxqa.agreement.consistency import CRONBACH_WARNING, cronbach_of_points
+from bboxqa.agreement.consistency import CRONBACH_WARNING
 from bboxqa.agreement.estimators import Estimator
 from bboxqa.agreement.levels import SET_LEVELS, Distance, SetDistance, set_distance
-from bboxqa.agreement.over_time import Overlaps, label_agreement, sweep
 from bboxqa.agreement.registry import CoefficientInputs, default_coefficients, named_coefficients
 from bboxqa.agreement.registry import coefficient as coefficient_of
 from bboxqa.agreement.resampling import (
@@ -48,9 +47,7 @@ from bboxqa.model.ratings import (
     ColumnAssociation,
     Estimate,
     Grouping,
-    LabelAgreement,
     Ratings,
-    Segments,
     SimilarAnnotators,
     TaskEstimates,
     code,
@@ -132,12 +129,15 @@ def measure(
         names = named_coefficients(wanted)
     of = {name: coefficient_of(name) for name in names}
     estimators = {name: each(inputs) for name, each in of.items()}
-    more = {"bootstrap": bootstrap, "seed": seed}
-    estimates = estimates_of(estimators, interval=interval, progress=progress, **more)
-    data, drawn, without = inputs.data, inputs.data.state == Cell.CATEGORY, np.zeros(0)
+    estimates = estimates_of(
+        estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
+    )
+    data, drawn = inputs.data, inputs.data.state == Cell.CATEGORY
+    annotators: dict[str, float] = {}
     is_known = "krippendorff_alpha" in names and not (inputs.repeated or inputs.anonymous)
     if is_known and inputs.n_annotators > 2:
         without = alpha_without_annotators(data, inputs.n_annotators, inputs.level, inputs.numbers)
+        annotators = dict(zip(ratings.annotator_names, without.tolist(), strict=True))
     of_pairs = any(each.of_pairs for each in of.values()) and not inputs.anonymous
     return TaskEstimates(
         task=task,
@@ -147,7 +147,7 @@ def measure(
         coefficients=estimates,
         annotator_names=ratings.annotator_names,
         pairs=inputs.pairs.table if of_pairs else None,
-        annotators=dict(zip(ratings.annotator_names, without.tolist(), strict=False)),
+        annotators=annotators,
         values=_values(inputs, names),
         notes=(*ratings.notes, *notes_of(inputs, estimates, bootstrap)),
     )
@@ -304,17 +304,24 @@ def notes_of(
 
 def missing_intervals(estimates: Mapping[str, Estimate], what: str) -> Iterator[str]:
     """Yield what is wrong with intervals that were drawn from clusters, which are called `what`."""
-    if max((found.n_clusters for found in estimates.values()), default=0) == 1:
+    n_clusters = max((found.n_clusters for found in estimates.values()), default=0)
+    if n_clusters == 1:
         yield f"no intervals: they come from resampling, and there is one {what} only"
         return
-    drawn = {name: each for name, each in estimates.items() if not isnan(each.interval[0])}
-    least = min((found.n_clusters for found in drawn.values()), default=FEW_CLUSTERS)
+    drawn = [found for found in estimates.values() if not isnan(found.interval[0])]
+    least = min((found.n_clusters for found in drawn), default=FEW_CLUSTERS)
     if least < FEW_CLUSTERS:
         some = count(least, what)
         yield f"intervals come from resampling, and are somewhat too narrow with {some} only"
-    if bare := [e for e in estimates if e not in drawn and not isnan(estimates[e].value)]:
-        why = f"they come from resampling, and need several {what}s that leave it defined"
-        yield f"no interval for {', '.join(bare)}: {why}"
+    bare = [
+        e for e in estimates if not isnan(estimates[e].value) and isnan(estimates[e].interval[0])
+    ]
+    few = [name for name in bare if estimates[name].n_clusters <= 2]
+    if lost := [name for name in bare if name not in few]:
+        why = "too many resamples leave it undefined, or all lie on one side of it"
+        yield f"no interval for {', '.join(lost)}: {why}"
+    if few:
+        yield f"no interval for {', '.join(few)}: two clusters are too few"
 
 
 def difference(
@@ -557,68 +564,3 @@ def _pairs(ratings: Ratings, similarity: FloatArray) -> Table:
             "cosine": cosine[first, second],
         }
     )
-
-
-_OF_SEGMENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
-_STRETCHES = "units are the stretches of time between boundaries, each weighted by its length"
-_POINTS = "cronbach_alpha has points in time as items here, and annotators as cases"
-
-
-def measure_segments(
-    segments: Segments,
-    *,
-    resolution_ms: int = 1,
-    support: Literal["all", "marked"] = "all",
-    overlaps: Overlaps = "refuse",
-    bootstrap: int = 1000,
-    seed: int = 0,
-    interval: str = "percentile",
-    progress: Progress | None = None,
-) -> list[TaskEstimates]:
-    """Measure how far annotators agree on what happens when, for each tier and for all together.
-
-    Units are the stretches of time between boundaries. Points in time are `resolution_ms` apart;
-    `support` is whether to count the time in which nobody marked anything; `overlaps` which of
-    overlapping segments of an annotator counts.
-    """
-    longest = int(segments.duration.max(initial=0))
-    if 0 < longest < resolution_ms:
-        raise ConfigError(
-            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
-            "expected several points in each"
-        )
-    resampling: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, "interval": interval}
-    tiers: list[str | None] = [*segments.tier_names]
-    found = []
-    for tier in (*tiers, None) if len(tiers) > 1 else tiers:
-        ratings = sweep(
-            segments, tier, resolution_ms=resolution_ms, support=support, overlaps=overlaps
-        )
-        task = "all tiers" if tier is None else tier
-        estimates = measure(ratings, _OF_SEGMENTS, task=task, progress=progress, **resampling)
-        shares = dict(zip(ratings.value_names, label_agreement(ratings), strict=True))
-        estimators = {f"label {label}": share for label, share in shares.items()}
-        estimators["cronbach_alpha"] = cronbach_of_points(ratings)
-        estimated = estimates_of(estimators, **resampling)
-        labels = []
-        for label, share in shares.items():
-            times = (0, 0, 0)
-            if not isnan(share.value):
-                both, either = share.sums
-                times = (int(both.sum()), int(either.sum()), int(np.count_nonzero(either)))
-            labels.append(LabelAgreement(label, estimated[f"label {label}"], *times))
-        missing = missing_intervals(estimated, "cluster") if bootstrap else ()
-        own_notes = dict.fromkeys((*estimates.notes[len(ratings.notes) :], *missing))
-        notes = _STRETCHES, *segments.notes, *own_notes, _POINTS, CRONBACH_WARNING, *ratings.notes
-        coefficients = {**estimates.coefficients, "cronbach_alpha": estimated["cronbach_alpha"]}
-        found.append(
-            replace(estimates, labels=tuple(labels), coefficients=coefficients, notes=notes)
-        )
-    return found
-
-
-def shown_in_text(found: TaskEstimates) -> TaskEstimates:
-    """Return estimates without Cronbach's alpha, which says nothing here, and notes on it."""
-    kept = {name: each for name, each in found.coefficients.items() if name != "cronbach_alpha"}
-    notes = tuple(each for each in found.notes if each not in (_POINTS, CRONBACH_WARNING))
-    return replace(found, coefficients=kept, notes=notes)

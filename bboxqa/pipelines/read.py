@@ -174,7 +174,7 @@ def _read(source: Data, reading: ReadSettings) -> Dataset:
     files = cast("Files", source)
     with ExitStack() as stack:
         if reading.pseudonyms is not None:
-            from bboxqa.rules.annotators import names_hidden
+            from bboxqa.rules.people import names_hidden
 
             hidden = names_hidden(reading.pseudonyms, files, reading.filter, reading.choices)
             stack.enter_context(hidden)

@@ -86,7 +86,8 @@ def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to:
     number = Counter(each.object.annotator for each in items)
     many = first_few([f"{name} {number[name]:,}" for name in in_natural_order(number)], 5)
     n_objects = count(len(diagnosis.review), "object")
-    told = [f"{n_objects} to look at again in {folder} ({many})"]
+    several = ", some by several" if len(items) > len(diagnosis.review) else ""
+    told = [f"{n_objects} to look at again in {folder}{several} ({many})"]
     missed = Counter(each.object.annotator for each in items if each.row < 0)
     if missed:
         who = first_few([f"{name} ({missed[name]:,})" for name in in_natural_order(missed)], 5)

@@ -26,8 +26,8 @@ from bboxqa.formats.sources import as_paths, listed, without_files
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
 from bboxqa.model.settings import ValidateKeywords, ValidateSettings, validate_settings_from
 from bboxqa.report.findings import Report
-from bboxqa.rules.annotators import names_hidden
 from bboxqa.rules.document import Document, kind_of
+from bboxqa.rules.people import names_hidden
 from bboxqa.rules.runner import validate_documents
 
 if TYPE_CHECKING:

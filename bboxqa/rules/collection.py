@@ -17,9 +17,9 @@ from bboxqa.model import rotated_boxes
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules import layout, shapes
-from bboxqa.rules.annotators import authorship
 from bboxqa.rules.base import Checked, Defect, Rows, ids_of, record_edit, rule, summary
 from bboxqa.rules.document import Document
+from bboxqa.rules.people import authorship
 
 # Most boxes that a box is compared with; only hundreds of boxes in one place need more.
 _MOST_STEPS = 500

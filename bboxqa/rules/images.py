@@ -16,9 +16,9 @@ from bboxqa.core.text import count
 from bboxqa.formats.records import UNNAMED
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.annotators import authorship
 from bboxqa.rules.base import Checked, Defect, Found, Rows, record_edit, rule, summary
 from bboxqa.rules.document import Document, first_rows
+from bboxqa.rules.people import authorship
 
 if TYPE_CHECKING:
     from bboxqa.rules.pictures import ImageFolder

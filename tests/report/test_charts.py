@@ -260,7 +260,7 @@ def test_charts_are_drawn_in_subplots_and_saved_as_pdf(tmp_path):
     result = bboxqa.agree(data.document(), bootstrap=40)
     assert [name for name in vars(Plots) if not name.startswith("_")] == NAMES
     figure = Figure(figsize=(16, 8), layout="constrained")
-    for name, ax in zip(NAMES, figure.subplots(2, 4).flat, strict=False):
+    for name, ax in zip(NAMES, figure.subplots(2, 4).flat[: len(NAMES)], strict=True):
         arguments = ("p03",) if name == "offsets" else ()
         assert getattr(result.plot, name)(*arguments, ax=ax) is ax
     figure.savefig(tmp_path / "all.pdf")

@@ -7,7 +7,7 @@ from support.validation import document_of
 
 from bboxqa import validate
 from bboxqa.model.findings import Edit, Finding, FoundReport, Severity
-from bboxqa.rules.annotators import People, authorship
+from bboxqa.rules.people import People, authorship
 
 
 def test_image_records_of_annotators_are_images_of_each():
