@@ -238,7 +238,8 @@ RULES = (
     rule(
         "C002 warning: category name used twice",
         breaks="A model learns to distinguish two classes that are the same.",
-        explanation="Give both one id, or rename one. It is an info finding for Roboflow's root.",
+        explanation="""Give their annotations one id, or rename the later one. It is an info finding
+            for the root category of Roboflow.""",
         bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
         good=_example({"name": "cat"}, {"name": "cats"}),
         requires=("C001",),

@@ -257,7 +257,8 @@ RULES = (
     rule(
         "I006 warning: file_name used by several images",
         breaks="The image counts several times, and can be in training and test data.",
-        explanation="It is an info finding if they are of several annotators; else merge images.",
+        explanation="""It is an info finding if the records are of several annotators. Otherwise
+            files were joined without merging common images.""",
         bad={
             "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
             "annotations": [{}, {"image_id": 2}, {"image_id": 3}],

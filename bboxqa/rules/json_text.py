@@ -113,7 +113,8 @@ RULES = (
     rule(
         "F001 error: file cannot be read as JSON",
         breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
-        explanation="It was cut off, has a comma before a bracket, or is nested too deep.",
+        explanation="""The text was cut off, has a comma before a bracket, or is nested too deep.
+            The records before this byte are checked.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
         good=_PLAIN,
     )(_text),

@@ -222,7 +222,8 @@ RULES = (
     rule(
         "G006 error: segments differ from their PNG",
         breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
-        explanation="The PNG was resized, or the two come from different versions.",
+        explanation="""Segments or areas of PNG and segments_info differ: the PNG was resized, or
+            the two come from different versions.""",
         bad=panoptic_example(area=8),
         good=panoptic_example(),
         scope="images",

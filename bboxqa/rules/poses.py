@@ -151,7 +151,8 @@ def _points(document: Document, _settings: ValidateSettings, *, at_origin: bool)
 @rule(
     "K004 warning: keypoint outside its image, or far from its box",
     breaks="Crops of the object do not contain the point, and OKS uses another scale.",
-    explanation="It is beyond by more than `overshoot_px`, or further than the box is long.",
+    explanation="""A labelled keypoint lies outside its image by more than `overshoot_px`, or
+        further from its box than the length of the box.""",
     bad=_pose(52, 12, 2, 160, 20, 2),
     good=_pose(52, 12, 2, 80, 20, 2),
 )

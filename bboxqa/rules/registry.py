@@ -151,7 +151,9 @@ def example_lines(example: Example) -> Iterator[str]:
             yield f"{name}:" if text else f"{name}: empty"
             yield from (f"  {line}" for line in _raw(text.rstrip()) if text)
         return
-    if "images" not in example and "annotations" in example:
+    if not example:
+        yield "a file without any defect"
+    elif "images" not in example and "annotations" in example:
         yield "in an image of 100 x 80 pixels"
     for key, value in records(example).items():
         if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
@@ -167,6 +169,9 @@ def example_lines(example: Example) -> Iterator[str]:
 
 def _raw(text: str) -> Iterator[str]:
     """Yield the lines of a whole file with invisible characters escaped."""
+    if not text:
+        yield "an empty file"
+        return
     for line in text.split("\n"):
         yield clean(cut(line, _EXAMPLE)).replace("\ufeff", "\\ufeff")
 

@@ -327,7 +327,8 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "S016 warning: part of the data was not examined",
     breaks="A file without findings may have any defect in the part that is missing.",
-    explanation="Name the file of the annotations, or of results the `--ground-truth`.",
+    explanation="""Name the file of the annotations, or of the images and categories of results by
+        `--ground-truth`.""",
     bad='{"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}]}',
     good={"annotations": [{"bbox": [10, 10, 20, 30]}]},
     requires=("F001", "T001", "T002"),
@@ -416,7 +417,9 @@ RULES = (
         "S011 warning, safe fix: area is missing or not a number",
         breaks="""COCOeval, which sorts objects by size, stops: with KeyError if the area is
             missing, and with TypeError if it is null, text, a list or an object.""",
-        explanation="The fix computes it from the outline, or the box; text becomes a number.",
+        explanation="""The area in square pixels is missing or not a number. The fix computes it
+            from the outline, or from the box if there is none; text such as "996.0" becomes that
+            number.""",
         bad={"annotations": [{"area": ABSENT}]},
         good={"annotations": [{"area": 600.0}]},
         requires=("S012",),
@@ -424,7 +427,8 @@ RULES = (
     rule(
         "S017 warning: ignore is 1 where iscrowd is not",
         breaks="COCOeval overwrites ignore: a perfect detector misses the object and loses AP.",
-        explanation="`bboxqa agree` takes it as a crowd. Write iscrowd 1, or remove ignore.",
+        explanation="""pycocotools sets ignore to iscrowd; `bboxqa agree` takes it as a crowd. Write
+            iscrowd 1, or remove ignore.""",
         bad={"annotations": [{"ignore": 1}]},
         good={"annotations": [{"ignore": 0}]},
     )(_values),
@@ -440,7 +444,8 @@ RULES = (
     rule(
         "S008 error: image has no file_name",
         breaks="Loaders such as torchvision's CocoDetection open the image by it, and stop.",
-        explanation="It is an info finding if there is a coco_url instead, as in LVIS.",
+        explanation="""The file_name of an image is missing, empty, or not text. It is an info
+            finding if there is a coco_url instead, as in LVIS.""",
         bad={"images": [{"file_name": ""}]},
         good={"images": [{"file_name": "0"}]},
         requires=("S012",),

@@ -121,7 +121,8 @@ RULES = (
     _rule(
         "T003 error: coordinate beyond the image",
         breaks="The shape lies outside, or is cut off, and Ultralytics ignores the whole image.",
-        explanation="It was drawn beyond, or the image was cropped later: correct it in the tool.",
+        explanation="""The shape was drawn beyond the edge, or the image was cropped later. Correct
+            it in the tool.""",
         example=_changed(_BOX, ('"x": 10', '"x": 104')),
     ),
     _rule(

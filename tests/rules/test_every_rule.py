@@ -246,4 +246,6 @@ def test_examples_show_what_is_missing_and_what_nobody_sees():
     assert list(example_lines({"annotations": [3, None]})) == [
         "in an image of 100 x 80 pixels", '"annotations": [3, null]',
     ]  # fmt: skip
+    assert list(example_lines({})) == ["a file without any defect"]
+    assert list(example_lines("")) == ["an empty file"]
     assert list(example_lines("\ufeff{}\x00\n\ud800")) == ["\\ufeff{}\\x00", "\\ud800"]
