@@ -105,7 +105,8 @@ def _spellings(document: Document) -> Checked:
 @rule(
     "A002 error: annotator is not in the list of the image",
     breaks="Tools that use the list drop the annotation; others count one annotator too many.",
-    explanation="The list of annotators of an image lacks one: complete it, or correct the name.",
+    explanation="""The rater_list or annotators of an image lacks somebody whom an annotation on it
+        names. Complete the list, or correct the annotation.""",
     bad={
         "images": [_TWO],
         "annotations": [{"rater": "ann"}, {"rater": "eve", **_ELSEWHERE}, {"rater": "bob"}],
@@ -189,8 +190,9 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "A004 warning: two annotators with identical boxes",
     breaks="Agreement is measured on copies, so it is 1 there.",
-    explanation="""On 3 images, or most of those with at least 3 annotations of both, all boxes and
-        outlines are equal to the last digit. Leave the copies out, or annotate again.""",
+    explanation="""Two annotators have boxes that are equal to the last digit on an image where each
+        has at least 3 annotations, on 3 such images or more than half of those of both, with equal
+        outlines if any. Leave copied images out, or annotate them again.""",
     bad={"annotations": _OF_ANN + _COPIED},
     good={"annotations": _OF_ANN + _OF_BOB},
     requires=("B014",),

@@ -27,9 +27,11 @@ _NEAR = 0.04
 
 @rule(
     "B001 error, unsafe fix: box without area",
-    breaks="The IoU with everything is 0, and Ultralytics ignores the image of a negative side.",
-    explanation="""A side is 0 or negative. The unsafe fix writes the bounds of the outline, or
-        makes sides positive; it removes an annotation with a side of 0 and no outline.""",
+    breaks="""Losses may become NaN, and the IoU of the object with everything is 0. In labels of
+        YOLO, Ultralytics ignores the whole image if a side is negative.""",
+    explanation="""The width or the height of a box is 0 or negative. The unsafe fix writes the
+        bounds of the outline, or makes negative sides positive; an annotation with a side of 0 and
+        no outline is removed.""",
     bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
     good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
     requires=("R008",),
@@ -148,10 +150,11 @@ _OF_AREAS = (
 @rule(
     "B011 warning, safe fix: area differs from the area of the outline",
     breaks="AP_S, AP_M and AP_L of COCOeval describe other objects.",
-    explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from that of
-        the outline inside its image, or of the box without one. The fix computes areas of 0 and
-        less, of 1 if all are 1, those of the box beside an outline, and others if at most a tenth
-        are wrong and nothing is in doubt.""",
+    explanation="""The area is 0 or negative, or differs by more than `area_tolerance` from the area
+        of the outline inside its image, or of the box without an outline. The fix computes areas of
+        0 and less, of 1 if all are 1, those of the box beside an outline, and others if at most a
+        tenth are wrong, unless areas differ by one factor, or boxes or sizes are in doubt (B003 to
+        B007, B012).""",
     bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}]},
     good={"annotations": [{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310}]},
     requires=_OF_AREAS,
@@ -302,7 +305,8 @@ RULES = (
     rule(
         "B002 error: box outside its image",
         breaks="Training learns an object that does not exist, and evaluation counts it as missed.",
-        explanation="The box is of another image, or the size is wrong. Move it, or delete it.",
+        explanation="""No part of the box lies inside its image: it belongs to another image, or the
+            size of the image is wrong. Look at the image, then move the box or delete it.""",
         bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         requires=("F004", "S015", "B014", "T003"),
@@ -311,7 +315,8 @@ RULES = (
         "B003 warning, unsafe fix: box extends beyond its image",
         breaks="Albumentations stops with ValueError; other tools silently clip the box.",
         explanation="""The box extends beyond its image by more than `overshoot_px`. The unsafe fix
-            clips it, but not if a fifth of the boxes of the file or of an image are far beyond.""",
+            clips it if enough of it is left and its outline lies inside, but not if a fifth of the
+            boxes of the file or of some images extend far beyond, as all are then in doubt.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
@@ -319,8 +324,9 @@ RULES = (
     rule(
         "B004 info, unsafe fix: box extends beyond its image by a pixel or less",
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
-        explanation="""By at most `overshoot_px`, from rounding or counting from 1. The unsafe fix
-            clips the box and its area, but not if a fifth of the boxes extend further.""",
+        explanation="""The box extends beyond its image by at most `overshoot_px`, by rounding,
+            resizing or counting pixels from 1. The unsafe fix clips the box and its area, but not
+            where a fifth of the boxes extend further.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
         requires=("F004", "S015", "B002", "B014", "P006", "T003"),
@@ -328,9 +334,10 @@ RULES = (
     rule(
         "B005 error: boxes look like x1, y1, x2, y2, or numbers in another order",
         breaks="Boxes are read far too large, and AP falls to about 0 without an error.",
-        explanation="""As x, y, width, height, a fifth of the boxes of the file, or of an image of
-            five or more, contradict their outline, image or area; in another order, 99 % are right.
-            The unsafe fix converts them, unless y before x holds as well.""",
+        explanation="""COCO's boxes are x, y, width, height. As such, a fifth of the boxes of the
+            file, or of an image of five or more, contradict their outline, image or area; in
+            another order, 99 % are right. The unsafe fix converts the boxes, unless y before x
+            holds as well; look at an image first.""",
         bad={"annotations": [_box(x, y, x + 20, y + 10) for x, y in _CORNERS]},
         good={"annotations": [_box(x, y, 20, 10) for x, y in _CORNERS]},
         fix="unsafe",
@@ -338,8 +345,9 @@ RULES = (
     rule(
         "B006 error: boxes look like centre-x, centre-y, width, height",
         breaks="Boxes are read shifted by half their size, and IoU is at most 1/7.",
-        explanation="""As corners, a fifth of the boxes of the file, or of an image of five or more,
-            contradict outline or image; as centres 99 % fit. The unsafe fix converts them.""",
+        explanation="""COCO's boxes start with their top left corner. As such, a fifth of the boxes
+            of the file, or of an image of five or more, contradict their outline or image; with
+            centres, as in YOLO, 99 % are right. The unsafe fix converts the boxes.""",
         bad={"annotations": [_box(x, y, 20, 10) for x, y in _CENTRES]},
         good={"annotations": [_box(x - 10, y - 5, 20, 10) for x, y in _CENTRES]},
         fix="unsafe",
@@ -347,8 +355,9 @@ RULES = (
     rule(
         "B007 error: boxes look normalised to 0 to 1, 100 or 1000",
         breaks="All boxes lie in the corner of their image, and nothing is learned or found.",
-        explanation="""Boxes are shares of 0 to 1, 100 or 1000, as outlines, areas and sizes prove.
-            The unsafe fix multiplies them, and outlines alike, by the size of the image.""",
+        explanation="""COCO's boxes are in pixels. These are shares of the image of 0 to 1, 100 or
+            1000, as outlines, areas and sizes prove. The unsafe fix multiplies boxes, and outlines
+            in the same unit, by the size of their image.""",
         bad={"annotations": [{"bbox": [0.1, 0.2, 0.4, 0.5]}]},
         good={"annotations": [{"bbox": [0.5, 1, 40, 40]}]},
         fix="unsafe",
@@ -356,7 +365,8 @@ RULES = (
     rule(
         "B008 warning: box of less than two pixels",
         breaks="The box vanishes when the image is scaled down, and detectors miss it.",
-        explanation="A side is below `min_side_px`, often by a click instead of a drag: redraw it.",
+        explanation="""A side of the box is shorter than `min_side_px`, usually by a click instead
+            of a drag. Delete or redraw it; if objects are that small, lower `min_side_px`.""",
         bad={"annotations": [{"bbox": [10, 10, 1, 15]}]},
         good={"annotations": [{"bbox": [10, 10, 2, 15]}]},
         requires=("B014",),
@@ -364,7 +374,8 @@ RULES = (
     rule(
         "B009 warning: box is very long and thin",
         breaks="No anchor has such a shape, and one pixel changes the IoU considerably.",
-        explanation="It has more than `max_aspect_ratio` : 1. Poles have; often a corner is wrong.",
+        explanation="""The longer side is more than `max_aspect_ratio` times the shorter side. Often
+            a corner was misplaced, but poles and lines do have this shape.""",
         bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
         good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
         requires=("F004", "S015", "B008", "B014"),
@@ -372,7 +383,8 @@ RULES = (
     rule(
         "B010 info: box covers the whole image",
         breaks="The detector learns to predict whole images.",
-        explanation="The box covers `max_image_share` of its image or more, as image labels do.",
+        explanation="""The box covers at least `max_image_share` of its image, as in close-ups, and
+            in image labels that were converted to boxes.""",
         bad={"annotations": [{"bbox": [0, 0, 100, 80]}]},
         good={"annotations": [{"bbox": [0, 0, 98, 80]}]},
         requires=("F004", "S015", "B014"),
@@ -380,8 +392,9 @@ RULES = (
     rule(
         "B012 warning: width and height of images look swapped",
         breaks="Tools that clip boxes cut objects off, and masks have the wrong shape.",
-        explanation="""At least five boxes leave their images, and all boxes of these lie inside
-            after a swap. Compare with the images (M004), and swap the two numbers.""",
+        explanation="""At least five boxes extend beyond their images, and all boxes of these images
+            lie inside after width and height are swapped. Compare with the images (M004), and swap
+            the two numbers.""",
         bad={"annotations": _TALL},
         good={"images": [{"width": 80, "height": 100}], "annotations": _TALL},
         requires=("B014",),
@@ -389,9 +402,10 @@ RULES = (
     rule(
         "B014 warning: same box on images of several sizes",
         breaks="Training and evaluation take background for objects.",
-        explanation="""The same four numbers are on images of at least 3 sizes, more in large files.
-            It is an error if nine tenths of the boxes are such copies, or one lies outside its
-            image. Ignore B014 for pages or screens with a constant layout.""",
+        explanation="""Boxes with the same four numbers are on images of at least 3 sizes, more in
+            large files: annotations of one image were copied to others. It is an error if nine
+            tenths of the boxes are such copies, or one lies outside its image. Ignore B014 for
+            pages or screens with a constant layout.""",
         bad={"images": _IMAGES, "annotations": [{"image_id": number} for number in (1, 2, 3)]},
         good={
             "images": _IMAGES,

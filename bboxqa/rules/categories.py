@@ -64,8 +64,9 @@ _CELLS: dict[str, Any] = {"id": 1, "name": "rbc", "supercategory": "cells"}
 @rule(
     "C001 error, safe fix: category id used twice",
     breaks="pycocotools keeps the last category with the id, so the first class is lost.",
-    explanation="""Lists were joined: give the later category, and its annotations, a new id. It is
-        a warning if the two are equal; the fix then removes the copy.""",
+    explanation="""Two categories have the same id, usually because lists were joined. Give the
+        later one, and its annotations, a new id. It is a warning if the two are equal in all keys;
+        the fix removes the copy.""",
     bad={"categories": [{"id": 1, "name": "cat"}, {"id": 1, "name": "cat"}]},
     good=_example({"id": 1}, {"id": 2}),
 )
@@ -185,8 +186,9 @@ _Known = dict[tuple[str, int | str], tuple[int, str, str]]
 @rule(
     "C007 error: category maps of files contradict each other",
     breaks="A model trained on one file is evaluated on the other with the wrong classes.",
-    explanation="""An id has another name in an earlier file, or a name another id. It is an info
-        finding if no name is in both. In the example, the earlier file has id 1 for cat.""",
+    explanation="""In an earlier file the same id has another name, or the same name has another id.
+        Give all files the same list of categories. It is an info finding if the files have no name
+        in common. In the example, the earlier file has id 1 for cat.""",
     bad={"categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]},
     good=_example({"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}),
     scope="files",
@@ -238,8 +240,9 @@ RULES = (
     rule(
         "C002 warning: category name used twice",
         breaks="A model learns to distinguish two classes that are the same.",
-        explanation="""Give their annotations one id, or rename the later one. It is an info finding
-            for the root category of Roboflow.""",
+        explanation="""Two categories have the same name and different ids. Give their annotations
+            one id, or rename the later one. It is an info finding for the root category of
+            Roboflow.""",
         bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
         good=_example({"name": "cat"}, {"name": "cats"}),
         requires=("C001",),
@@ -247,36 +250,42 @@ RULES = (
     rule(
         "C003 warning: category names that differ only in case, blanks or invisible characters",
         breaks="A model learns to distinguish two classes that are the same.",
-        explanation="Give the annotations of both one category, in all files of a data set.",
+        explanation="""Two names differ only in case, blanks, Unicode form or invisible characters.
+            Give the annotations of both one category, in all files of a data set.""",
         bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
         good=_example({"name": "cat"}, {"name": "cart"}),
     )(_names),
     rule(
         "C004 info: category without annotations",
         breaks="Trainers add an output that the model never learns.",
-        explanation="Remove it from all files of a data set or from none, to keep class numbers.",
+        explanation="""A category is listed, but no annotation has it, which is right in one of
+            several files. Remove a category from all files or from none, to keep class numbers.""",
         bad={"categories": [{}, {}]},
         good=_example({}, {}),
     )(_use),
     rule(
         "C005 info, unsafe fix: root category of a Roboflow export",
         breaks="Tools that count categories shift the labels of all others by one.",
-        explanation="""Category 0 is the supercategory of all others. The unsafe fix removes it;
-            first look at other files of the data set, where annotations may have it.""",
+        explanation="""The category with id 0 is the supercategory of all others, and no annotation
+            has it, as in exports of Roboflow. The unsafe fix removes it; first look at the other
+            files of the data set, where annotations may have it.""",
         bad={"categories": [{"id": 0, "name": "cells", "supercategory": "none"}, _CELLS]},
         good=_example(_CELLS, {**_CELLS, "id": 2, "name": "wbc"}),
     )(_use),
     rule(
         "C006 info: category ids that do not count from 1",
-        breaks="CVAT rejects id 0, Datumaro reads it as no label, and gaps break other tools.",
-        explanation="Many tools take ids for class numbers: number the categories from 1.",
+        breaks="""CVAT rejects category id 0, Datumaro reads it as no label, and gaps break other
+            tools.""",
+        explanation="""COCO allows an id 0 and gaps, but many tools use ids as class numbers. Number
+            the categories from 1, or check that your tools map ids to classes.""",
         bad=_example({"id": 0}, {"id": 1}),
         good=_example({"id": 2}, {"id": 1}),
     )(_use),
     rule(
         "C008 error: category name is empty or not text",
         breaks="Classes cannot be distinguished, and code that sorts names stops with a TypeError.",
-        explanation="Write the name that annotators use for the class.",
+        explanation="""The name of a category is empty, only blanks, null, or not text. Write the
+            name that annotators use for the class.""",
         bad={"categories": [{"name": ""}]},
         good={"categories": [{"name": "0"}]},
         requires=("S012",),
@@ -284,7 +293,8 @@ RULES = (
     rule(
         "C009 warning: category name with invisible characters",
         breaks="Code that looks the class up by name does not find it.",
-        explanation="Remove them in all files of the data set; the example has U+200B in the name.",
+        explanation="""A name has zero-width characters, or blanks or line ends around it. Remove
+            them in all files of the data set. The example has U+200B between its letters.""",
         bad={"categories": [{"name": "c\u200bat"}]},
         good={"categories": [{"name": "cat"}]},
     )(_names),

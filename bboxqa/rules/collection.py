@@ -155,9 +155,11 @@ _NEARLY = {"bbox": [10, 10, 20, 31]}
 
 @rule(
     "D001 warning, safe fix: annotation is in the file twice",
-    breaks="Even a perfect model misses one of the two, and recall and AP fall.",
-    explanation="""Annotations are equal but for the id. It is an error if they are a twentieth of
-        all. The fix removes all but the first, unless images or categories share the id.""",
+    breaks="""Even a perfect model misses one of the two, and recall and AP fall; of equal lines of
+        YOLO, Ultralytics keeps one.""",
+    explanation="""Two annotations of one image are equal in all keys except the id. It is an error
+        if they are a twentieth of the annotations. The fix removes all but the first, unless images
+        or categories share the id.""",
     bad={"annotations": [{}, {}]},
     good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
 )
@@ -271,8 +273,9 @@ def _counts(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "Q002 info: size is unusual for the category",
     breaks="It is often a slip of the mouse or a wrong category.",
-    explanation="""The logarithm of the area is more than 6 robust standard deviations (at least
-        0.25 each) from the median of its category of 20 boxes or more.""",
+    explanation="""The logarithm of the area is more than 6 robust standard deviations (1.4826 times
+        the median absolute deviation, at least 0.25) from the median of its category of 20 boxes or
+        more. Check the box; keep it if the object has this size.""",
     bad={"annotations": [*_OF_ONE_SIZE, {"bbox": [50, 50, 2, 3]}]},
     good={"annotations": [*_OF_ONE_SIZE, {"bbox": [50, 50, 14, 20]}]},
     requires=("F004", "S015", "B002", "B008", "B009", "B010", "B014", "T003"),
@@ -341,15 +344,18 @@ RULES = (
     rule(
         "C010 warning: track with several categories",
         breaks="Trackers learn that an object becomes another one.",
-        explanation="Give all annotations of the track the same category, or split the track.",
+        explanation="""Some annotations of a track have another category than most. Give all the
+            same category, or split the track.""",
         bad=_TWO_CATEGORIES,
         good=_TWO_TRACKS,
     )(partial(_in_tracks, is_category=True)),
     rule(
         "D002 warning: object annotated twice by one annotator",
         breaks="Evaluation expects two detections of one object: recall and AP fall.",
-        explanation="""Two boxes of one category, and their outlines, have an IoU of at least 0.9
-            (duplicate_iou). Crowds, and unnamed boxes beside named annotators, do not count.""",
+        explanation="""Two boxes of one image, one category and one annotator have an IoU of at
+            least 0.9 (duplicate_iou), and so have their outlines, if both have one. Crowds, and
+            unnamed boxes on an image of several annotators, are not reported. Look at both, and
+            delete one.""",
         bad={"annotations": [{}, _NEARLY]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", **_NEARLY}]},
         requires=("B014",),
@@ -357,8 +363,9 @@ RULES = (
     rule(
         "D003 warning: object with two categories by one annotator",
         breaks="One or both labels are wrong: training penalises either answer.",
-        explanation="""Two boxes of different categories, and their outlines, have an IoU of at
-            least 0.9 (duplicate_iou). Ignore D003 if objects may have several categories.""",
+        explanation="""Two boxes of one image, one annotator and different categories have an IoU of
+            at least 0.9 (duplicate_iou), and so have their outlines, if both have one. Delete one
+            of them. Ignore D003 if objects may have several categories, as in LVIS.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, **_NEARLY}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         requires=("B014",),
@@ -366,22 +373,25 @@ RULES = (
     rule(
         "D004 warning: track twice in one image",
         breaks="Evaluation of tracking counts a false positive and a switch of identities.",
-        explanation="Give the annotations different tracks, or delete one.",
+        explanation="""Two annotations of one image by the same annotator belong to the same track,
+            which is one object. Give them different tracks, or delete one.""",
         bad=_TWICE,
         good=_ONCE,
     )(partial(_in_tracks, is_category=False)),
     rule(
         "Q001 info: category with few annotations, or with nearly all",
         breaks="A model hardly learns a rare category, and its AP depends on a few objects.",
-        explanation="Categories have 1 to 9 annotations, or one of several above 90 % of all.",
+        explanation="""Categories with 1 to 9 annotations are counted, and one of several with more
+            than 90 % of all. Collect more images, merge categories, or weight them in training.""",
         bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
         good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
     )(_counts),
     rule(
         "Q003 info: image with an unusual number of annotations",
         breaks="Such images weigh more than others, and can exhaust the memory of a batch.",
-        explanation="""log(1 + n) is more than 6 robust standard deviations (at least 0.2) from the
-            median of 8 annotated images or more, in at most a tenth of them.""",
+        explanation="""log(1 + n) of the n annotations is more than 6 robust standard deviations
+            (1.4826 times the median absolute deviation, at least 0.2) from the median of at least 8
+            annotated images. If more than a tenth deviate, none is unusual.""",
         bad={"images": [{}] * 8, "annotations": [*_ONE_EACH, *_MORE]},
         good={"images": [{}] * 8, "annotations": [*_ONE_EACH, *_MORE[:3]]},
     )(_counts),

@@ -61,8 +61,9 @@ _TWO_BOXES = [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]
 @rule(
     "S003 error, safe fix: id is not a valid whole number",
     breaks='pycocotools finds nothing for text or 12.0: "0", 0.0 and 0 are different ids.',
-    explanation="""The fix writes "7" and 7.0 as 7, with references, if no other record has that id.
-        `bboxqa convert` writes a copy with whole numbers for "im_1" or "007".""",
+    explanation="""An id is text, a fraction, negative, too large, or no number. The fix writes "7"
+        and 7.0 as 7, with the references to it, if no other record has that id. Other ids, such as
+        "im_1" or "007", have no fix; `bboxqa convert` writes a copy with whole numbers.""",
     bad={"annotations": [{"id": "7"}]},
     good={"annotations": [{"id": 7}]},
 )
@@ -140,9 +141,10 @@ _of_annotations = partial(_repeated, "annotations")
 @rule(
     "I004 error, unsafe fix: annotation refers to a missing record",
     breaks="COCOeval leaves the annotation out; detectron2 stops with a KeyError.",
-    explanation="""Where the image_id is the name of an image, the fix writes its id. The unsafe fix
-        removes other annotations, unless more than half of all refer to missing records, or ids
-        that count from 0 and from 1 explain all.""",
+    explanation="""No image has the image_id of the annotation, or no category its category_id.
+        Where the image_id is the name of an image, the fix writes its id. The unsafe fix removes
+        other annotations, unless more than half of all refer to missing records, or ids that count
+        from 0 and from 1 explain all of them.""",
     bad={"annotations": [{}, {}, {"image_id": 9}]},
     good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
 )
@@ -235,7 +237,8 @@ RULES = (
     rule(
         "I001 error, safe fix: annotation id used twice",
         breaks="pycocotools returns the last annotation with the id instead of the others.",
-        explanation="Files were joined. The fix gives every later one a new id above all others.",
+        explanation="""Several annotations have the same id, often because files were joined. The
+            fix gives every later one a new id above all others.""",
         bad={"annotations": _TWO_BOXES},
         good={"annotations": [{}, {**_TWO_BOXES[1], "id": 2}]},
         requires=("D001",),
@@ -243,22 +246,25 @@ RULES = (
     rule(
         "I002 error: image id used twice",
         breaks="Annotations of all images with the id are drawn and evaluated on the last.",
-        explanation="Look its annotations up in the files that were joined, and renumber.",
+        explanation="""Several images have the same id, so it is unknown which of them an annotation
+            belongs to. Look the annotations up in the files that were joined, and renumber.""",
         bad={"images": [{}, {"id": 1}]},
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
     )(partial(_repeated, "images")),
     rule(
         "I003 warning, safe fix: annotation id is 0",
         breaks="COCOeval treats the id 0 as no match: a correct detection counts as false.",
-        explanation="Annotation ids have to start at 1. The fix gives a new id above all others.",
+        explanation="""Annotation ids have to start at 1. The fix gives this annotation a new id
+            above all others.""",
         bad={"annotations": [{"id": 0}]},
         good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
     )(_of_annotations),
     rule(
         "I006 warning: file_name used by several images",
         breaks="The image counts several times, and can be in training and test data.",
-        explanation="""It is an info finding if the records are of several annotators. Otherwise
-            files were joined without merging common images.""",
+        explanation="""Several image records have the same file_name. It is an info finding if they
+            are of several annotators. Otherwise files were joined without merging common
+            images.""",
         bad={
             "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
             "annotations": [{}, {"image_id": 2}, {"image_id": 3}],
@@ -268,7 +274,8 @@ RULES = (
     rule(
         "I007 info: image without annotations",
         breaks="Objects in an unfinished image are learned as background.",
-        explanation="It shows no object, or is not annotated. It is a warning if no image has any.",
+        explanation="""No annotation refers to the image: it shows no objects, or is not annotated
+            yet. It is a warning if no image has annotations.""",
         bad={"images": [{}, {}]},
         good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
     )(_images),

@@ -250,23 +250,26 @@ RULES = (
     _of_disk(
         "M001 error, unsafe fix: image file missing",
         breaks="Pillow stops training with a FileNotFoundError; OpenCV returns None.",
-        explanation="""No file in the image folders, or beside the COCO file in one of them, has
-            that name. The unsafe fix writes the only name that differs in folder, case, slashes or
-            Unicode form, if no other record may mean it.""",
+        explanation="""No file in the image folders, or next to the COCO file in one of them, has
+            that name. Nothing outside of the folders is opened. The unsafe fix writes the only name
+            that differs in folder, case, slashes or Unicode form alone, if no other record may mean
+            it.""",
         bad=_one("C:\\photos\\A.JPG"),
         good=_one("photos/a.jpg"),
     )(_on_disk),
     _of_disk(
         "M002 error: image file that cannot be decoded",
         breaks="Training stops in the middle of an epoch, or the lower part of the image is grey.",
-        explanation="The file is empty, truncated, no image, or above a gigapixel: copy it again.",
+        explanation="""The file is empty, truncated, not an image, or has more than a gigapixel.
+            Copy or download it again. Of images above 89 megapixels, only the header is read.""",
         bad=_one("half-downloaded.jpg"),
         good=_one("whole.jpg"),
     )(_on_disk),
     _of_disk(
         "M007 info: image file without a record",
         breaks="It goes unnoticed that images are not annotated yet, or were not exported.",
-        explanation="That is right for other splits in the folder; else export the file again.",
+        explanation="""No image record names these files of the image folder. That is right for
+            other splits in the same folder; otherwise check that the export is complete.""",
         bad=_one("a.jpg"),
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
@@ -276,38 +279,44 @@ RULES = (
     _of_disk(
         "M009 warning: image twice in one file",
         breaks="The image weighs twice, and a random split puts one into each part.",
-        explanation="Files have equal bytes, or are one file. Remove a record, and move its boxes.",
+        explanation="""Two records with different names have image files with equal bytes, or refer
+            to the same file, as in the example. Remove one record and move its annotations.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
         good=_one("a.jpg"),
     )(_on_disk),
     _of_disk(
         "M003 error, unsafe fix: size differs from the size of the image file",
         breaks="Boxes are misplaced, and masks differ in size from the image.",
-        explanation="""The file has another size with its EXIF orientation applied. The unsafe fix
-            writes it if all annotations fit. It is an info finding if they differ only without the
-            orientation, as tools that ignore it turn the image under its boxes.""",
+        explanation="""Width and height differ from the file with its EXIF orientation applied. The
+            unsafe fix writes the size of the file if all annotations of the image fit into it;
+            first make sure that they were drawn on it. If they differ only without the orientation,
+            it is an info finding: tools that ignore it turn the image under its boxes.""",
         bad=_one("of-640-x-480.jpg", (1280, 960)),
         good=_one("of-640-x-480.jpg", (640, 480)),
     )(_sizes),
     _of_disk(
         "M004 error, unsafe fix: width and height swapped compared with the image file",
-        breaks="Only one of OpenCV and Pillow applies the EXIF orientation, and misplaces boxes.",
-        explanation="The unsafe fix swaps them if shapes fit then; check that they are upright.",
+        breaks="""Of OpenCV and Pillow, only one applies the EXIF orientation: one misplaces all
+            boxes.""",
+        explanation="""Width and height are swapped compared with the file. The unsafe fix swaps
+            them if all annotations then fit; make sure that they were drawn upright.""",
         bad=_one("upright.jpg", (4032, 3024)),
         good=_one("upright.jpg", (3024, 4032)),
     )(_sizes),
     rule(
         "M005 warning, unsafe fix: file name is not a plain path",
         breaks="The images are found on one computer only.",
-        explanation="""The name is absolute, a URL, or has ".." or backslashes. Write paths relative
-            to the image folder. The unsafe fix replaces backslashes by slashes.""",
+        explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.
+            Write paths relative to the image folder. The unsafe fix replaces backslashes by
+            slashes.""",
         bad=_one("photos\\a.jpg"),
         good=_one("photos/a..b.jpg"),
     )(_file_names),
     rule(
         "M006 warning: file names that differ only in case or Unicode form",
         breaks="On Windows and macOS both names are one file, and one image overwrites the other.",
-        explanation="Rename one of the files, and its record.",
+        explanation="""Two file names differ only in case, slashes, or the Unicode form of their
+            letters. Rename one of the files, and its record.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
@@ -318,9 +327,10 @@ RULES = (
     rule(
         "M008 warning: image in several files",
         breaks="If the files are splits, the model is tested on images that it was trained on.",
-        explanation="""The same with --images by content, otherwise by name, or its last part and
-            the size. It is an info finding if files are by several annotators, or share most images
-            and are no splits. In the example, the earlier file has a.jpg.""",
+        explanation="""An image is also in an earlier file: with --images by content, otherwise by
+            name, or by the last part of the name and the size. It is an info finding if the files
+            are by several annotators, or share most images and are not named as splits. In the
+            example, the earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},
         scope="files",
@@ -328,8 +338,9 @@ RULES = (
     rule(
         "M010 warning: copy of an image in several files",
         breaks="If the files are splits, the model is tested on scenes that it was trained on.",
-        explanation="""An earlier file has the same name before the hash that Roboflow adds: split
-            by original. In the example, it has a_jpg.rf.0123456789abcdef.jpg.""",
+        explanation="""An image of an earlier file has the same name before the hash that Roboflow
+            adds, like augmented copies of one image. Split by original image. In the example, the
+            earlier file has a_jpg.rf.0123456789abcdef.jpg.""",
         bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
         good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
         scope="files",

@@ -65,7 +65,8 @@ def _text(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "F004 error: number is NaN or infinite",
     breaks="Strict readers refuse the whole file; in Python, IoU and losses become NaN.",
-    explanation="It is from a division by 0, or an empty outline: redraw or remove the annotation.",
+    explanation="""A number is NaN, Infinity, or too large for a float, from a division by 0 or the
+        bounds of an empty outline. Redraw the annotation or remove it.""",
     bad='{"images": [], "categories": [], '
     '"annotations": [{"id": 1, "bbox": [NaN, 1e400, -Infinity, 3]}]}',
     good={"annotations": [{"bbox": [0.0, 1e-300, 20, 30]}]},
@@ -113,21 +114,24 @@ RULES = (
     rule(
         "F001 error: file cannot be read as JSON",
         breaks="Most tools cannot load the file, as JSON readers stop at this byte.",
-        explanation="""The text was cut off, has a comma before a bracket, or is nested too deep.
-            The records before this byte are checked.""",
+        explanation="""The text is not JSON from this byte on: it was cut off, or has a comma before
+            a bracket; or lists are nested too deep there. The records before it are checked. Export
+            the file again, or correct it.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
         good=_PLAIN,
     )(_text),
     rule(
         "F002 error, unsafe fix: text follows the document",
         breaks="Python's decoder stops with 'Extra data'.",
-        explanation="A shorter file replaced a longer one. The unsafe fix removes the rest.",
+        explanation="""The file continues after the end of the document, as when a shorter file is
+            written over a longer one. The unsafe fix removes that text; look at it first.""",
         bad=_PLAIN + '{"annotations": []}',
         good=_PLAIN + "\n\n",
     )(_text),
     rule(
         "F003 warning, safe fix: encoding is not plain UTF-8",
-        breaks="Python's decoder, so pycocotools, refuses a byte order mark and other encodings.",
+        breaks="""Python's decoder, and so pycocotools, refuses a byte order mark and other
+            encodings.""",
         explanation="""JSON is UTF-8 without a byte order mark. The fix writes the same text as
             UTF-8, but not from another 8-bit encoding, since a file does not show which it has.""",
         bad="\ufeff" + _PLAIN,
@@ -136,7 +140,8 @@ RULES = (
     rule(
         "F005 error: key appears twice",
         breaks="Readers keep the last value and drop the others silently.",
-        explanation="Files were joined by hand. Decide which value is right, delete the others.",
+        explanation="""An object has the same key more than once, often because files were joined by
+            hand. Decide which value is right and delete the others.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1}], "annotations": []}',
         good={"annotations": [{"id": 1, "attributes": {"id": 1}}]},
     )(_text),
@@ -151,7 +156,8 @@ RULES = (
     rule(
         "F007 info: file is large",
         breaks="Loaders that hold the file as Python objects can run out of memory.",
-        explanation="It is larger than `large_file_mb`. Split it, or write masks as run lengths.",
+        explanation="""The file is larger than `large_file_mb`. Split it, write coordinates with
+            fewer digits, or store masks as compressed run lengths.""",
         bad={"info": {"description": "what is large, the settings say"}},
         good=_PLAIN,
     )(_whole),

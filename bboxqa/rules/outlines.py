@@ -103,8 +103,9 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "P005 warning, unsafe fix: polygon crosses or touches itself",
     breaks="shapely raises TopologicalError or GEOSException; area and IoU are wrong.",
-    explanation="""Edges cross or touch, or all points lie on one line. The unsafe fix splits the
-        ring, unless that needs a hole or it crosses itself more than 30 times.""",
+    explanation="""The edges of a ring cross or touch each other, or its points lie on one line. The
+        unsafe fix splits the ring, unless that needs a hole or it crosses itself more than 30
+        times; edges without area are lost.""",
     bad=_outline({"area": 300}, [10, 10, 30, 40, 30, 10, 10, 40]),
     good=_outline({}, _RING),
     requires=("O004",),
@@ -198,8 +199,9 @@ def _fit(document: Document, settings: ValidateSettings) -> Checked:
 @rule(
     "P010 warning: rings of an outline overlap, or lie inside another",
     breaks="pycocotools fills what others, such as fillPoly of OpenCV, leave out as a hole.",
-    explanation="""Rings share more than `area_tolerance` of the area. COCO has no holes:
-        pycocotools fills them. Write objects with holes as run lengths, and join other rings.""",
+    explanation="""Rings of one outline share more than `area_tolerance` of its area. COCO has no
+        holes: pycocotools fills all rings, while the even-odd rule leaves out what two of them
+        cover. Write an object with a hole as run lengths, and join other rings.""",
     bad=_outline(
         {"area": 1600}, [10, 10, 50, 10, 50, 50, 10, 50], [20, 20, 40, 20, 40, 40, 20, 40]
     ),
@@ -270,8 +272,9 @@ def _crowds(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "R007 error: masks are written row by row",
     breaks="Every program reads a wrong mask, with stripes across the image.",
-    explanation="""Run lengths fit the boxes only if they go along the rows, instead of down the
-        columns. Write them by `pycocotools.mask.encode(np.asfortranarray(mask))`.""",
+    explanation="""Run lengths go down the columns of the image. Here they fit the boxes only if
+        they go along the rows. Write the masks again, in numpy as
+        `pycocotools.mask.encode(np.asfortranarray(mask))`.""",
     bad={"annotations": [{**_mask(1010, *[20, 80] * 29, 20, 4070), **_FIELDS}]},
     good={"annotations": [_COLUMNWISE]},
 )
@@ -289,14 +292,16 @@ RULES = (
     rule(
         "P001 error, unsafe fix: polygon with fewer than 3 points",
         breaks="pycocotools stops or reads a box, and shapely raises ValueError.",
-        explanation="A ring of two points has no area. The unsafe fix removes it beside others.",
+        explanation="""A ring has fewer than 3 points, so it has no area. The unsafe fix removes the
+            ring if there are others.""",
         bad=_outline({}, _RING, [12, 12, 14, 14]),
         good=_outline({}, _RING, [12, 12, 14, 12, 14, 14]),
     )(_lengths),
     rule(
         "P002 error: polygon with an odd number of coordinates",
         breaks="pycocotools drops the last number, and reshape(-1, 2) stops with ValueError.",
-        explanation="The file does not show which number is missing: export or draw it again.",
+        explanation="""A ring lists x and y of each point. Here a number is missing or superfluous,
+            and the file does not show which. Export or draw the outline again.""",
         bad=_outline({}, [*_RING, 10]),
         good=_outline({}, [*_RING, 10, 25]),
     )(_lengths),
@@ -310,7 +315,8 @@ RULES = (
     rule(
         "P006 warning: outline extends beyond its image",
         breaks="pycocotools clips the mask at the border, so `area` and bbox do not fit it.",
-        explanation="By more than `overshoot_px`: move points, or correct the size of the image.",
+        explanation="""The outline extends beyond its image by more than `overshoot_px`. Move its
+            points into the image, or correct the size of the image.""",
         bad=_outline(_AT_EDGE, [85, 10, 110, 10, 110, 40, 85, 40]),
         good=_outline(_AT_EDGE, [85, 10, 100, 10, 100, 40, 85, 40]),
         requires=("F004", "S015", "B002", "B014", "T003"),
@@ -318,17 +324,21 @@ RULES = (
     rule(
         "P007 warning, unsafe fix: box is not the bounds of its outline",
         breaks="A detector learns another object than a segmenter does.",
-        explanation="""An edge is more than `bounds_px` away from that of the outline and of its
-            part inside the image. The unsafe fix writes the bounds. It is an error, without a fix,
-            if most boxes have an IoU below 0.5 with the bounds, as all are in doubt.""",
+        explanation="""An edge of the box is more than `bounds_px` away from the same edge of the
+            outline, and of its part inside the image. The unsafe fix writes the bounds of the
+            outline; check first which is right. It is an error, without a fix, if most boxes have
+            an IoU below 0.5 with the bounds, as boxes or outlines are then all in doubt.""",
         bad=_outline({"bbox": [10, 10, 20, 40], "area": 600}, _RING),
         good=_outline({"bbox": [10, 10, 21, 31], "area": 600}, _RING),
         requires=("F004", "S015", "B014", "R002"),
     )(_fit),
     rule(
         "R001 error: size of a mask differs from its image",
-        breaks="pycocotools gives masks of different sizes an IoU of -1: the object is missed.",
-        explanation="Its size is not [height, width] of the image: swapped, or of a resized image.",
+        breaks="""pycocotools gives masks of different sizes an IoU of -1: the object is never
+            found.""",
+        explanation="""The size of run lengths is not [height, width] of the image: they are
+            swapped, or the mask is of a resized image. Create the mask again at the size of the
+            image.""",
         bad={"annotations": [_mask(810, 600, 6590, height=100, width=80)]},
         good={"annotations": [_SOUND]},
         requires=("B014",),
@@ -337,29 +347,33 @@ RULES = (
         "R002 error: run lengths do not fill the mask",
         breaks="pycocotools may silently compute area, box and IoU of a wrong mask.",
         explanation="""Run lengths do not add up to height times width, or are not in COCO's
-            notation: they were cut off or changed, or are of a crop. Export the mask again.""",
+            notation: they were cut off, changed, for example backslashes into slashes, or belong to
+            a crop. Export the mask again.""",
         bad={"annotations": [_mask(810, 600, 6500)]},
         good={"annotations": [_SOUND]},
     )(_masks),
     rule(
         "R003 warning, unsafe fix: all masks are marked as crowds",
         breaks="COCOeval ignores crowds: without other objects, AP is -1.",
-        explanation="""Every annotation, or mask of CVAT, has iscrowd 1, a region of many objects.
-            The unsafe fix writes 0; `bboxqa agree` takes masks of CVAT as objects.""",
+        explanation="""Every annotation has iscrowd 1, or every mask in an export of CVAT; but it
+            means a region of many objects. `bboxqa agree` takes masks of CVAT as single objects.
+            The unsafe fix writes 0.""",
         bad={"annotations": [_CROWD, {**_CROWD, "bbox": [40, 10, 20, 30]}]},
         good={"annotations": [_CROWD, {**_CROWD, "iscrowd": 0, "bbox": [40, 10, 20, 30]}]},
     )(_crowds),
     rule(
         "R004 warning, unsafe fix: polygon is marked as a crowd",
         breaks="COCOeval ignores the object, and most data loaders leave it out of training.",
-        explanation="A crowd is a region of many objects, as run lengths. The unsafe fix writes 0.",
+        explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. The
+            unsafe fix writes 0.""",
         bad=_outline({"iscrowd": 1}, _RING),
         good={"annotations": [{**_SOUND, "iscrowd": 1}]},
     )(_crowds),
     rule(
         "R008 error: mask is empty",
         breaks="The object always counts as missed, and losses divided by the area become NaN.",
-        explanation="It has no pixels of the object. Draw it again, or remove the annotation.",
+        explanation="""The run lengths of the mask contain no pixels of the object. Draw the mask
+            again, or remove the annotation.""",
         bad={"annotations": [{**_mask(8000), **_FIELDS}]},
         good={"annotations": [_COLUMNWISE]},
     )(_masks),

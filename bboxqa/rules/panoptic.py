@@ -184,37 +184,42 @@ RULES = (
     rule(
         "G001 error: segment without a required key",
         breaks="panopticapi stops with a KeyError or TypeError at the first one.",
-        explanation="A segment has id, category_id, area in pixels, and iscrowd, 0 or 1.",
+        explanation="""A panoptic annotation has a list segments_info, and each segment an id, a
+            category_id, an area in pixels and iscrowd, 0 or 1. Export the file again.""",
         bad=panoptic_example(area="9"),
         good=panoptic_example(),
     )(_segments),
     rule(
         "G002 error: segment id that is not a colour, or used twice in its image",
         breaks="panopticapi keeps one of two equal ids, and finds none that the PNG cannot hold.",
-        explanation="It is red + 256 green + 65536 blue, 1 to 16,777,215, once in an image.",
+        explanation="""The colour of a pixel is the id of its segment: red + 256 green + 65536 blue.
+            An id has to be 1 to 16,777,215, and to be unique in its image.""",
         bad=panoptic_example(id=7),
         good=panoptic_example(),
     )(_segments),
     rule(
         "G003 error: segment with a category that the file does not have",
         breaks="panopticapi stops with a KeyError when it looks the category up.",
-        explanation="Categories were removed, or the ids belong to another label map.",
+        explanation="""No category has the category_id of a segment. Categories were removed, or the
+            ids belong to another label map.""",
         bad=panoptic_example(category_id=5),
         good=panoptic_example(),
     )(_segments),
     rule(
         "G004 warning: area of a segment does not fit",
         breaks="The IoU of each match of the segment, and so panoptic quality, is wrong.",
-        explanation="""The area is 0 or less or more than the bbox, or the areas of an image add up
-            to more than its size. Count the pixels in the PNG.""",
+        explanation="""The area of a segment, its number of pixels, is not above 0 or is more than
+            the bbox; or the areas in an image add up to more than its size. Count pixels in the
+            PNG.""",
         bad=panoptic_example(area=900),
         good=panoptic_example(),
     )(_segments),
     rule(
         "G005 error: PNG of the segments is missing or unusable",
         breaks="panopticapi stops with a FileNotFoundError, or compares wrong pixels.",
-        explanation="""It is missing, cannot be read, is not in RGB, or not as large as its image.
-            It is searched beside the images and the file, and in a folder named like the file.""",
+        explanation="""The PNG of a panoptic annotation is missing, cannot be read, differs in size
+            from its image, or is not in RGB. It is searched next to the images and the COCO file,
+            and in a folder there named like the COCO file.""",
         bad=panoptic_example(),
         good=panoptic_example(),
         scope="images",
@@ -222,8 +227,9 @@ RULES = (
     rule(
         "G006 error: segments differ from their PNG",
         breaks="panopticapi stops at a segment that only one of them has, or quality is wrong.",
-        explanation="""Segments or areas of PNG and segments_info differ: the PNG was resized, or
-            the two come from different versions.""",
+        explanation="""The PNG and segments_info have different segments, or the area of a segment
+            is not that of its pixels: the PNG was resized, or the two come from different
+            versions.""",
         bad=panoptic_example(area=8),
         good=panoptic_example(),
         scope="images",

@@ -79,8 +79,9 @@ def _pose(*keypoints: int, number: int = 2, first: int = 1) -> dict[str, Any]:
 @rule(
     "K001 error, safe fix: keypoints do not fit their category or their number",
     breaks="COCOeval stops, and ignores objects whose num_keypoints is 0.",
-    explanation="""A category names the points, each x, y and visibility; num_keypoints counts those
-        with a visibility above 0. The fix corrects the count.""",
+    explanation="""Keypoints are x, y and visibility of each point that the category names, and
+        num_keypoints counts those with a visibility above 0. The fix corrects the count. Export
+        lists of a wrong length again.""",
     bad=_pose(52, 12, 2, 0, 0, 0),
     good=_pose(52, 12, 2, 0, 0, 0, number=1),
 )
@@ -152,7 +153,8 @@ def _points(document: Document, _settings: ValidateSettings, *, at_origin: bool)
     "K004 warning: keypoint outside its image, or far from its box",
     breaks="Crops of the object do not contain the point, and OKS uses another scale.",
     explanation="""A labelled keypoint lies outside its image by more than `overshoot_px`, or
-        further from its box than the length of the box.""",
+        further from its box than the length of the box. The points or the box belong to another
+        object or size, or x and y are swapped.""",
     bad=_pose(52, 12, 2, 160, 20, 2),
     good=_pose(52, 12, 2, 80, 20, 2),
 )
@@ -180,7 +182,8 @@ def _outside(document: Document, settings: ValidateSettings) -> Checked:
 @rule(
     "K006 warning: skeleton joins keypoints that its category does not have",
     breaks="Drawing stops with an IndexError or joins the wrong points.",
-    explanation="Keypoints are numbered from 1 in the order of the category.",
+    explanation="""A skeleton is a list of pairs of keypoints, numbered from 1 in the order of the
+        category. Here a number is 0 or above the number of keypoints. Number them again.""",
     bad=_pose(52, 12, 2, 60, 20, 2, first=0),
     good=_pose(52, 12, 2, 60, 20, 2),
 )
@@ -207,7 +210,8 @@ RULES = (
     rule(
         "O004 error: corners of a rotated box are crossed",
         breaks="Its polygon is a bow tie, with an area and an IoU near 0.",
-        explanation="Write the corners one after the other around the box.",
+        explanation="""The corners are in an order in which two sides cross. Write them one after
+            the other around the box.""",
         bad={"annotations": [{"bbox": [40, 50, 52, 59, 34, 58, 46, 67]}]},
         good={"annotations": [{"bbox": [40, 50, 52, 59, 46, 67, 34, 58]}]},
     )(_rotated),
@@ -215,7 +219,8 @@ RULES = (
         "O006 info: rotated box extends beyond its image",
         breaks="YOLO's trainers skip images with such labels; others clip the corners.",
         explanation="""A corner lies beyond its image by more than `overshoot_px`. It is a warning
-            if the centre does: the box is of another image, or the size is wrong.""",
+            if the centre lies beyond as well: the box is of another image, or the size is
+            wrong.""",
         bad=_turned(0),
         good=_turned(20),
         requires=("F004", "S015", "B002", "B014", "T003"),
@@ -223,22 +228,25 @@ RULES = (
     rule(
         "O009 info: bbox of five or eight numbers",
         breaks="pycocotools and most other programs for COCO expect four numbers and stop.",
-        explanation="""At least half of the boxes have an angle, or four corners, which COCO does
-            not define. Write corners as `segmentation`, and their bounds as `bbox`.""",
+        explanation="""At least half of the boxes have five numbers, the last of which is an angle,
+            or eight, which are four corners. COCO does not define them, and programs differ. Write
+            corners as `segmentation` and their bounds as `bbox`.""",
         bad={"annotations": [{"bbox": [40, 40, 30, 20, 30], "area": 600}]},
         good={"annotations": [{"bbox": [40, 40, 30, 20], "area": 600}]},
     )(_rotated),
     rule(
         "K002 warning: visibility of a keypoint is not 0, 1 or 2",
         breaks="Programs differ in which of the points they take as labelled.",
-        explanation="It is 0 (not labelled), 1 (labelled, but hidden) or 2 (visible): map others.",
+        explanation="""The visibility of a keypoint is 0 (not labelled), 1 (labelled, but hidden) or
+            2 (visible). Map other numbers to the three.""",
         bad=_pose(52, 12, 2, 60, 20, 3),
         good=_pose(52, 12, 2, 60, 20, 1),
     )(partial(_points, at_origin=False)),
     rule(
         "K003 warning: labelled keypoint at (0, 0)",
         breaks="A model learns to place the point in the corner of the image.",
-        explanation="(0, 0) stands for no label: write visibility 0, or the position of the point.",
+        explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which stands for points
+            that are not labelled. Write 0 as the visibility, or the position of the point.""",
         bad=_pose(52, 12, 2, 0, 0, 2),
         good=_pose(52, 12, 2, 0, 1, 2),
     )(partial(_points, at_origin=True)),

@@ -236,8 +236,9 @@ _RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "score":
 @rule(
     "S006 error, unsafe fix: bbox is not a list of the expected numbers",
     breaks="COCOeval stops at null, at an object and at a list of another length.",
-    explanation="""It is x, y, width, height in pixels, or the five or eight numbers of most boxes
-        (O009). The fix writes text as numbers, the unsafe fix the bounds of a valid outline.""",
+    explanation="""A bbox is a list of x, y, width and height in pixels, or of the five or eight
+        numbers that most boxes have (O009). The fix writes text such as "996.0" as number; the
+        unsafe fix writes the bounds of a valid outline. Files of rotated boxes have none.""",
     bad={"annotations": [{"bbox": ["10", "10", "20", "30"], "area": 600}]},
     good={"annotations": [{"bbox": [10.0, 10, 2e1, 30]}]},
     requires=("F004",),
@@ -270,8 +271,9 @@ def _box(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "S010 warning, safe fix: segmentation has a wrong type, or is missing while others have one",
     breaks="pycocotools stops at it when masks are evaluated.",
-    explanation="""It is neither polygons nor run lengths, or missing; it is an info finding if at
-        most half have one. The fix writes numbers that are text as numbers.""",
+    explanation="""A segmentation is a list of polygons or a mask as run lengths. This one is
+        neither, or is missing while others have one; it is an info finding if at most half of them
+        do. The fix writes numbers that are text as numbers. Draw missing outlines.""",
     bad={"annotations": [{"segmentation": [[*map(str, _RING[0])]]}]},
     good={"annotations": [{"segmentation": _RING}]},
     requires=("S012",),
@@ -299,7 +301,8 @@ def _outline(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "S015 error: number too large for a place or an angle",
     breaks="Areas and IoU are infinite or inexact, and masks for such boxes exhaust the memory.",
-    explanation="A coordinate is beyond 1,000,000,000 px, or an angle a million degrees or more.",
+    explanation="""A coordinate is more than a thousand million pixels from 0, or an angle is a
+        million degrees or more. Redraw the annotation, or remove it.""",
     bad={"annotations": [{"bbox": [1e300, 10, 20, 30], "segmentation": _RING}]},
     good={"annotations": [{"bbox": [10, 10, 20, 30], "segmentation": _RING}]},
     requires=("F004",),
@@ -327,7 +330,8 @@ def _too_large(document: Document, _settings: ValidateSettings) -> Checked:
 @rule(
     "S016 warning: part of the data was not examined",
     breaks="A file without findings may have any defect in the part that is missing.",
-    explanation="""Name the file of the annotations, or of the images and categories of results by
+    explanation="""The file has images and no annotations, or results and no images and categories.
+        Name the file of the annotations, or the ground truth of the results with
         `--ground-truth`.""",
     bad='{"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}]}',
     good={"annotations": [{"bbox": [10, 10, 20, 30]}]},
@@ -362,21 +366,24 @@ RULES = (
     rule(
         "S001 error: list of records is missing or not a list",
         breaks="pycocotools finds no images, or stops with a KeyError at the first query.",
-        explanation="A COCO file needs images, annotations and categories, which may be empty.",
+        explanation="""A COCO file needs the lists images, annotations and categories, which may be
+            empty. One is missing or is not a list. A file of images alone is of another kind.""",
         bad={"categories": ABSENT},
         good={"annotations": []},
     )(_top_level),
     rule(
         "S009 error: record or info is not an object, or licenses is not a list",
         breaks="pycocotools stops with a TypeError while it builds its index.",
-        explanation="Records are objects. It is a warning for info, or if licenses is not a list.",
+        explanation="""An image, an annotation or a category has to be an object with keys. It is a
+            warning if info is not an object, or licenses is not a list.""",
         bad={"annotations": [{}, [1, 1, 1]]},
         good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
     )(_records),
     rule(
         "S012 error, safe fix: record is empty, or has none of the keys that it needs",
         breaks="pycocotools stops with a KeyError while it builds its index.",
-        explanation="A record is {}, or has only other keys. The fix removes records that are {}.",
+        explanation="""An image, an annotation or a category is {}, or has other keys than those of
+            COCO. The fix removes records that are {}.""",
         bad={"annotations": [{}, dict.fromkeys(_ALL_KEYS, ABSENT)]},
         good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
     )(_records),
@@ -391,8 +398,10 @@ RULES = (
     )(_records),
     rule(
         "S004 info, safe fix: info or licenses missing, or year empty",
-        breaks="COCO.info() of pycocotools stops without info, strict readers at an empty year.",
-        explanation='The fix adds an empty info and licenses, and removes the year "" of CVAT.',
+        breaks="""COCO.info() of pycocotools stops without info, and strict readers at an empty
+            year.""",
+        explanation="""The info or the licenses are missing, or the year is "", as CVAT writes it.
+            The fix adds an empty info and empty licenses, and removes the empty year.""",
         bad={"info": {"year": ""}},
         good={"info": {"year": 2026}},
         requires=("F001", "S001"),
@@ -400,7 +409,8 @@ RULES = (
     rule(
         "S013 info, safe fix: year is not a number",
         breaks="Readers with a strict schema expect the year as a number and refuse the file.",
-        explanation='It is text, as Roboflow writes it, or no year. The fix writes "2026" as 2026.',
+        explanation="""The year of info is text, as Roboflow writes it, or not a year. The fix
+            writes "2026" as 2026.""",
         bad={"info": {"year": "2026"}},
         good={"info": {"year": 2026}},
     )(_top_level),
@@ -427,8 +437,9 @@ RULES = (
     rule(
         "S017 warning: ignore is 1 where iscrowd is not",
         breaks="COCOeval overwrites ignore: a perfect detector misses the object and loses AP.",
-        explanation="""pycocotools sets ignore to iscrowd; `bboxqa agree` takes it as a crowd. Write
-            iscrowd 1, or remove ignore.""",
+        explanation="""COCOeval of pycocotools sets ignore to iscrowd before it evaluates, so that
+            the object counts; `bboxqa agree` treats it as a crowd. Write iscrowd 1, or remove
+            ignore.""",
         bad={"annotations": [{"ignore": 1}]},
         good={"annotations": [{"ignore": 0}]},
     )(_values),
@@ -443,7 +454,8 @@ RULES = (
     )(_image_values),
     rule(
         "S008 error: image has no file_name",
-        breaks="Loaders such as torchvision's CocoDetection open the image by it, and stop.",
+        breaks="""Loaders such as torchvision's CocoDetection open the image by its file_name, and
+            stop.""",
         explanation="""The file_name of an image is missing, empty, or not text. It is an info
             finding if there is a coco_url instead, as in LVIS.""",
         bad={"images": [{"file_name": ""}]},
@@ -453,14 +465,16 @@ RULES = (
     rule(
         "E001 error: result without a score",
         breaks="COCOeval sorts results by score: it stops with a KeyError or a TypeError.",
-        explanation="It is missing, text or infinite. Write the confidence of the detector.",
+        explanation="""The score of a result is missing, text or infinite. Write the confidence of
+            the detector.""",
         bad=_RESULT.replace("0.9", '"0.9"'),
         good=_RESULT,
     )(_scores),
     rule(
         "E002 warning: score outside 0 to 1",
         breaks="Confidence thresholds, calibration and ensembles are wrong.",
-        explanation="Larger scores may be percentages, and negative ones logits. Convert them.",
+        explanation="""Scores are probabilities from 0 to 1. Larger scores may be percentages, and
+            negative scores logits. Convert them.""",
         bad=_RESULT.replace("0.9", "90"),
         good=_RESULT,
     )(_scores),
