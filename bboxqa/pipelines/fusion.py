@@ -323,6 +323,15 @@ def _drawn(rings: Iterable[FloatArray]) -> Record:
     return {"segmentation": [ring.round(_DIGITS).ravel().tolist() for ring in rings]}
 
 
+def _areas(region: Any) -> Any:
+    """Return a region without the lines and points that making it valid, or an overlay, leaves."""
+    import shapely
+
+    if region.geom_type != "GeometryCollection":
+        return region
+    return shapely.union_all([part for part in shapely.get_parts(region) if part.area])
+
+
 def covered_region(regions: Sequence[Any], least: int) -> Any:
     """Return the region that at least `least` of several regions cover, as a shapely geometry."""
     import shapely
@@ -331,7 +340,8 @@ def covered_region(regions: Sequence[Any], least: int) -> Any:
     levels = [shapely.Polygon()] * least
     # Rounding depends on the order, which is that of the numbers.
     for region in sorted(regions, key=lambda each: shapely.normalize(each).wkb):
-        added = [region, *(shapely.intersection(level, region) for level in levels[:-1])]
+        shared = (_areas(shapely.intersection(level, region)) for level in levels[:-1])
+        added = [region, *shared]
         levels = [*map(shapely.union, levels, added)]
     return levels[-1]
 
@@ -345,7 +355,7 @@ def _covered_region(
     regions = []
     for rows in people:
         drawn = (ring for row in rows.tolist() for ring in outlines.rings(row) if len(ring) >= 3)
-        own = shapely.union_all([shapely.make_valid(shapely.polygons(ring)) for ring in drawn])
+        own = _areas(shapely.union_all([shapely.make_valid(shapely.polygons(r)) for r in drawn]))
         regions += [own] * bool(own.area)
     parts = without_holes(covered_region(regions, _least(len(regions), quorum)))
     if not parts:

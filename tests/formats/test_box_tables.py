@@ -13,6 +13,7 @@ from bboxqa.formats.registry import format_of
 
 PLAIN = "image,annotator,category,x,y,width,height"
 CORNERS = "image,annotator,category,x1,y1,x2,y2,image_width,image_height"
+COMMA = "expected a number without a comma, such as 0.5"
 WITHIN = "expected a number within ±1,000,000,000"
 
 
@@ -198,7 +199,7 @@ DEFECTS = [
     ("a.jpg,ann,cat,1,2,inf,4", "T001", f"width is 'inf'; {WITHIN}"),
     ("a.jpg,ann,cat,-1e308,2,1e308,4", "T001", f"x is '-1e308'; {WITHIN}"),
     ("a.jpg,ann,cat,1,2,3,1000000000", "T001", f"height is '1000000000'; {WITHIN}"),
-    ('a.jpg,ann,cat,"10,5",2,3,4', "T001", "x is '10,5'; expected a number without a comma"),
+    ('a.jpg,ann,cat,"10,5",2,3,4', "T001", f"x is '10,5'; {COMMA}"),
 ]  # fmt: skip
 
 

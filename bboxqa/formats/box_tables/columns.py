@@ -320,6 +320,8 @@ def _objects_in(given: object) -> list[Cells]:
         # Data sets of Hugging Face have a list of each key.
         lists = {k: e for k, e in found.items() if e is not None and plain_name(k) in _KNOWN}
         sizes = {len(each) if isinstance(each, list) else -1 for each in lists.values()}
+        if not lists and found:
+            return []
         if len(sizes) != 1 or -1 in sizes:
             raise ValueProblemError(f"objects is {given!r:.40}; expected lists of one length")
         found = [dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)]

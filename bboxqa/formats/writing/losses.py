@@ -255,7 +255,8 @@ def notes_on(content: Content, to_format: Writer) -> Iterator[str]:
     if lost:
         yield f"left out, as {title} cannot hold it: {', '.join(lost)}"
     if "image sizes" not in holds and any(each.get("width") for each in content.images):
-        todo = "put the pictures into images beside it, or read it with --image-size FILE"
+        by_file = "read it with --image-size FILE, such as the input"
+        todo = f"put the pictures into images beside it, or {by_file}"
         yield f"{title} holds no sizes of images: {todo}"
     boxed = [each for each in content.annotations if each.get("shape") not in (None, KEY_POINT)]
     number = sum(each["bbox"][2] * each["bbox"][3] > 0 for each in boxed)
