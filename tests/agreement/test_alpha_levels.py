@@ -147,7 +147,7 @@ NO_DISTANCE = "distance function: expected a finite distance of 0 or more for ea
         ("cardinal", NUMBERS, "level is 'cardinal'; expected one of nominal, ordinal, interval, "),
         ("interval", None, "level interval: some values are not numbers; expected numbers only"),
         ("ratio", NUMBERS - 1, "level ratio: a value is -1; expected 0 or more; for values around"),
-        (lambda a, b: (a - b).sum(), NUMBERS, NO_DISTANCE),
+        (lambda a, b: (a - b).sum(), NUMBERS, "distance function returned shape (); expected"),
         (lambda a, b: np.where(a == b, 0, -1), NUMBERS, NO_DISTANCE),
         (lambda a, b: np.where(a == b, 0, np.inf), NUMBERS, NO_DISTANCE),
         (lambda a, b: np.ones_like(a - b), NUMBERS, NO_DISTANCE),

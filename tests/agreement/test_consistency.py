@@ -166,10 +166,10 @@ def test_pairs_that_contradict_each_other():
     ("measure", "said"),
     [
         (lambda: cronbach_alpha(JUDGES, "drop"), "missing is 'drop'; expected 'listwise' or"),
-        (lambda: cronbach_alpha(np.zeros(3)), "scores have shape .* expected a row of"),
+        (lambda: cronbach_alpha(np.zeros(3)), "scores have shape .* expected one row per unit"),
         (
             lambda: intraclass_correlations(np.array([[-np.inf, 1], [2, 3]])),
-            "scores have an infinite number; expected a row",
+            "row 0, column 0: score is -inf; expected a finite",
         ),
     ],
 )

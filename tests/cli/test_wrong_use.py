@@ -73,7 +73,7 @@ CASES = [
     ("validate x.json --max-findings -1", "not in the range"),
     ("validate x.json --select ,", "--select names no rule"),
     ("validate x.json --select B --ignore B", "none of the chosen rules applies"),
-    ("validate x.json --select M001", "rules about images on disk need --images"),
+    ("validate x.json --select M001", "Rules about images on disk need --images"),
     ("validate x.json --statistics --output-format json", "give one of --quiet, --verbose"),
     ("validate x.json --diff --output x", "--diff prints only changes"),
     ("validate x.json -q --verbose", "give one of --quiet, --verbose"),

@@ -275,6 +275,16 @@ def test_the_outline_is_the_region_that_the_quorum_of_its_drawers_covers():
     assert (found["bbox"], found["votes"]) == ([0, 0, 12, 12], 3)
 
 
+def test_an_outline_that_returns_on_itself_covers_its_area_alone():
+    # The last edges run down the left side, and up again: valid, that is an area and a line.
+    ring = [0, 20, 0, 20, 15, 17, 30, 12, 17, 13, 4, 16, 0, 17, 0, 9, 0, 20]
+    drawn = [{"annotator": name, "bbox": [0, 9, 30, 11], "segmentation": [ring]} for name in "abc"]
+    region = shapely.make_valid(shapely.Polygon(np.reshape(ring, (-1, 2))))
+    assert region.geom_type == "GeometryCollection"
+    (found,) = merged(drawn)
+    assert found["area"] == pytest.approx(region.area)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(2, 6), st.integers(1, 3))
 def test_regions_and_spans_are_those_of_pixels_that_are_counted(seed, n, least):
