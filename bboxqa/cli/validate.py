@@ -133,7 +133,7 @@ def validate(*, paths: tuple[Path, ...], **values: Any) -> int:
         known = f"{len(report.findings):,} known findings"
         click.echo(f"Written: {given.write_baseline}, {known}", err=True)
         return 0
-    _show(report, given)
+    _show(report, given, paths)
     if not is_for_readers:
         # Programs that read the output expect it in any case.
         _check_examined(report)
@@ -169,7 +169,7 @@ def _hidden(text: str, given: Any) -> str:
     return str(hider(pseudonyms_of(given.pseudonyms, ()))(text))
 
 
-def _show(report: "FoundReport", given: Any) -> None:
+def _show(report: "FoundReport", given: Any, paths: tuple[Path, ...]) -> None:
     """Print a report, or write it."""
     if given.statistics:
         from bboxqa.report.findings import statistics_lines
@@ -183,7 +183,8 @@ def _show(report: "FoundReport", given: Any) -> None:
         of_findings += [(n, getattr(given, n)) for n in ("ground_truth", "config", *_CHOSEN)]
         typed = [(f"--{n.replace('_', '-')}", str(each)) for n, each in of_findings if each]
         options = _hidden("".join(f" {shlex.join(each)}" for each in typed), given)
-        lines = text_lines(report, options=options, verbose=verbose)
+        named = _hidden(shlex.join(clean(str(each)) for each in paths), given)
+        lines = text_lines(report, options=options, paths=named, verbose=verbose)
         lines = summary_lines(report) if given.quiet else lines
     else:
         lines = view(FINDING_VIEWS, given.output_format)(report)

@@ -161,14 +161,17 @@ def groups(report: FoundReport) -> list[Group]:
     )
 
 
-def next_command(found: Sequence[Group], options: str = "") -> str:
-    """Return the command, with the options of this run, for the first rule; "" for none."""
+def next_command(found: Sequence[Group], options: str = "", paths: str = "") -> str:
+    """Return the command, with the options of this run, for the first rule; "" for none.
+
+    `paths` stand for many files; they are those of the run if each file in them has a fix.
+    """
     if not found:
         return ""
     for fix, how in (("safe", "--fix"), ("unsafe", "--unsafe-fixes --diff")):
         if files := dict.fromkeys(each.file for each in found[0].worst if each.fix == fix):
             names = " ".join(one_line(shlex.quote(name)) for name in files)
-            return f"bboxqa validate {names if len(files) < 3 else 'FILE…'}{options} {how}"
+            return f"bboxqa validate {paths if len(files) > 2 and paths else names}{options} {how}"
     return f"bboxqa explain {found[0].rule.code}"
 
 
@@ -186,7 +189,9 @@ _FILES, _RULES, _PLACES, _TITLES = 5, 3, 3, 9
 _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 
 
-def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False) -> Iterator[str]:
+def text_lines(
+    report: FoundReport, *, options: str = "", paths: str = "", verbose: bool = False
+) -> Iterator[str]:
     """Yield the files, the findings of each rule with their consequences, and the next command."""
     found = groups(report)
     for file in report.files[: None if verbose else _FILES]:
@@ -227,7 +232,9 @@ def text_lines(report: FoundReport, *, options: str = "", verbose: bool = False)
         if fixes[fix]
     ]:
         yield ", ".join(fixable)
-    if command := next_command(found, options):
+    # Files of other formats, which are not fixed, would be refused.
+    can_fix = len({each.file for each in report.findings if each.fix}) == len(report.files)
+    if command := next_command(found, options, paths if can_fix else ""):
         yield f"Next: {command}"
 
 

@@ -229,8 +229,9 @@ class _TableRecords(msgspec.Struct):
         numbers = self.rows.numbers[rows]
         if n_sizeless := int((~has_size).sum()):
             some = count(n_sizeless, "box", "boxes")
-            problem = f"{some} in shares of images whose size is not known; {shapes.GIVE_SIZE}"
-            self.into.defect("T002", problem, Where(self.member, 1))
+            problem = f"{some} in shares of images whose size is not known; give --image-size "
+            also = "1920x1080, or --columns image_width=NAME,image_height=NAME"
+            self.into.defect("T002", problem + also, Where(self.member, 1))
         farthest = np.abs(numbers - 0.5).argmax(1)
         share = numbers[np.arange(len(rows)), farthest]
         are_pixels = has_size & (np.abs(share) > shapes.LEAST_PIXELS)

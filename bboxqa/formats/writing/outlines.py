@@ -67,7 +67,8 @@ def corners_of(annotation: Record) -> FloatArray | None:
 
 def bbox_corners(annotation: Record) -> FloatArray:
     """Return the corners of the box of an annotation, (4, 2)."""
-    return shapes.corners(*annotation["bbox"])
+    # Adding 0 makes 0 of -0, which some files have.
+    return shapes.corners(*annotation["bbox"]) + 0.0
 
 
 def bounds_of(annotation: Record) -> tuple[float, float, float, float] | None:
