@@ -127,8 +127,7 @@ def measure(
     if coefficients is not None:
         wanted = [coefficients] if isinstance(coefficients, str) else coefficients
         names = named_coefficients(wanted)
-    of = {name: coefficient_of(name) for name in names}
-    estimators = {name: each(inputs) for name, each in of.items()}
+    estimators = {name: coefficient_of(name)(inputs) for name in names}
     estimates = estimates_of(
         estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
     )
@@ -138,7 +137,7 @@ def measure(
     if is_known and inputs.n_annotators > 2:
         without = alpha_without_annotators(data, inputs.n_annotators, inputs.level, inputs.numbers)
         annotators = dict(zip(ratings.annotator_names, without.tolist(), strict=True))
-    of_pairs = any(each.of_pairs for each in of.values()) and not inputs.anonymous
+    of_pairs = any(coefficient_of(name).of_pairs for name in names) and not inputs.anonymous
     return TaskEstimates(
         task=task,
         n_units=len(np.unique(data.unit[drawn])),
