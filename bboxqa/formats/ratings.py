@@ -245,7 +245,7 @@ _ANNOTATORS = re.compile(rf"{_PEOPLE}s?{_KEY}", re.IGNORECASE)
 _UNITS = re.compile(rf"{_THINGS}s?{_KEY}", re.IGNORECASE)
 _ONE_ANNOTATOR = re.compile(rf"{_PEOPLE}([ _-]?\d+|[ _-]\w+|[ _-]?[a-z])", re.IGNORECASE)
 
-MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
+MISSING = {"-", ".", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
 """Cells without a rating."""
 LAYOUTS = ("long", "raters-x-units", "units-x-raters", "counts")
 _LONG = ("unit", "annotator", "value")
@@ -283,9 +283,8 @@ def _layout_of(table: Table, columns: dict[str, str]) -> str:
             of_units = not len(cells) or bool((whole_numbers(numbers, missing=-1) < 0).any())
         if of_units or all(map(_ONE_ANNOTATOR.fullmatch, header[1:])):
             return "units-x-raters"
-    # A name other than the default was given by the user.
-    if absent := [name for field, name in columns.items() if name not in (field, *header)]:
-        raise DatasetError([*column_problems(table, absent)], _NAME_COLUMNS)
+    if columns != dict(zip(_LONG, _LONG, strict=True)):
+        return "long"  # No other layout has columns that the user can name.
     problem = f"the header does not show the layout of the table: {_listed(table)}"
     advice = "`bboxqa agree` measures its boxes.\n" * has_boxes + _SAY_LAYOUT
     raise DatasetError([f"{table.name}: line 1: {problem}"], advice)
@@ -309,7 +308,8 @@ def _answers(table: Table, column: LabelColumn) -> LabelColumn:
     """Return ratings with markers of missing ratings, such as NA, made missing."""
     if not table.is_text:
         return column
-    signs = MISSING - {"-"} if "+" in column.labels else MISSING
+    beside = {"+": "-", ",": "."}
+    signs = MISSING - {sign for other, sign in beside.items() if other in column.labels}
     return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
 
 
@@ -330,10 +330,10 @@ def read_ratings(
     ----------
     path : str or Path
         CSV, TSV, JSON lines or Parquet. In CSV and TSV, a rating is missing if it is empty, NA,
-        N/A, #N/A, NaN, null or -, as programs write them; "none" is an answer, and - is one beside
-        +. In JSON lines and Parquet, null, NaN and empty texts are missing. In units.csv of
-        `bboxqa agree`, a missed object has the value "(missing)", images are the clusters, and
-        thresholds the tasks.
+        N/A, #N/A, NaN, null, - or ., as programs write them; "none" is an answer, - is one
+        beside +, and . beside a comma. In JSON lines and Parquet, null, NaN and empty texts are
+        missing. In units.csv of `bboxqa agree`, a missed object has the value "(missing)", images
+        are the clusters, and thresholds the tasks.
     layout : str, optional
         ``"long"``: one rating per row; ``"raters-x-units"``: one annotator per row;
         ``"units-x-raters"``: one unit per row; ``"counts"``: one unit per row, with one column per
@@ -511,7 +511,8 @@ def _read_wide(table: Table, layout: str) -> Ratings:
         for name, times in Counter(given).items()
         if times > 1
     ]:
-        raise DatasetError(problems, "Every annotator and every unit has one row or column.")
+        advice = "Every annotator and every unit has one row or column; the first one holds names."
+        raise DatasetError(problems, advice)
     inner = codes[:, 1:].T if of_rows else codes[:, 1:]
     values = LabelColumn(inner.ravel(), cells.labels)
     if layout == "counts":

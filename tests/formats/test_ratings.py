@@ -88,7 +88,7 @@ def table_text(rows, header=None, names=None, missing=""):
     return "".join(",".join(line) + "\n" for line in ([header] if header else []) + lines)
 
 
-@pytest.mark.parametrize("missing", ["", "NA", "null", "nan", "-"])
+@pytest.mark.parametrize("missing", ["", "NA", "null", "nan", "-", "."])
 def test_one_table_in_every_layout(write, missing):
     names = ["A", "B", "C", "D"]
     across = list(zip(*RATERS, strict=True))
@@ -174,6 +174,8 @@ HEAD = "unit,annotator,value\n"
         ("unit,annotator,value,c\na,x,1,\n", {"cluster": "c"}, "line 2: c is missing"),
         ("unit,annotator,label\na,x,1\n", {}, "line 1: the header does not show"),
         ("image,category,x,y,width,height\na,b,1,2,3,4\n", {}, "`bboxqa agree` measures its boxes"),
+        ("item,coder,code\na,x,1\n", {"unit": "item", "annotator": "coder"},
+         "line 1: has no column 'value'; columns: item, coder, code"),
         ("unit,ann,bob\na,1,2\nb,3,3\n", {},
          "does not show the layout of the table: unit, ann, bob"),
         ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "expected names of columns in line 1"),
