@@ -61,7 +61,7 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
     What the format cannot hold is listed, and refused without --lossy. A review queue
     (review.json of `bboxqa agree --out`) needs no --lossy, as the measured files stay as they are.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.formats.registry import writer_names
+    from bboxqa.formats.registry import writer, writer_names
     from bboxqa.formats.writing.content import Parts
     from bboxqa.pipelines.convert import Target, convert_with
 
@@ -69,7 +69,9 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
         example = "bboxqa convert export.json out.json --to coco"
         raise click.UsageError(f"expected FILE and OUT; try: {example}")
     if to is None:
-        typed = shlex.join(["bboxqa", *sys.argv[1:], "--to", "coco"])
+        end = paths[-1].suffix.lower()
+        fitting = (name for name in writer_names() if end in writer(name).suffixes)
+        typed = shlex.join(["bboxqa", *sys.argv[1:], "--to", next(fitting, "coco")])
         raise click.UsageError(f"--to is missing, one of {', '.join(writer_names())}; try: {typed}")
     *files, out = paths
     shares, seed, key_of_groups = (more.pop(name) for name in ("parts", "seed", "group_by"))
