@@ -165,10 +165,7 @@ def foreign_kind(path: Path) -> str | None:
     return "table" if is_cells else "YAML" if head and heads.is_yaml(path.name) else None
 
 
-_EXPORT = (
-    "Export or download it again, or allow reading it; if it is not of an annotator, move it out "
-    "of the folder."
-)
+_EXPORT = "Export or download it again; if it is not of an annotator, move it out of the folder."
 
 
 def ends_of_file(file: Path) -> tuple[bytes, bytes]:

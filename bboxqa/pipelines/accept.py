@@ -68,6 +68,8 @@ class Accepted(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         both = self.before and self.after
         said = f" from {self.before} to {self.after}" if both else f": {self.before}{self.after}"
+        if self.before == self.after:
+            said = " within its box, which is as before"
         who = "" if self.annotator == UNNAMED else f"{self.annotator}: "
         where = f"{self.image}: {who}annotation {self.id}"
         return one_line(f"{where} {self.what}{said}")

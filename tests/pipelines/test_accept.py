@@ -229,6 +229,9 @@ def test_a_moved_outline_is_taken_over_with_its_area(tmp_path):
     assert first["segmentation"] == [[10.5, 10, 30.5, 10, 35.25, 35]]
     assert (first["bbox"], first["area"]) == ([10.5, 10, 24.75, 25], 250)
     assert second == records[1]
+    write(review / "ann.xml", text.replace("30.5,10;", "30.5,11;"))
+    (change,) = bboxqa.accept(path, review, tmp_path / "third.json").changes
+    assert str(change).endswith("annotation 1 moved within its box, which is as before")
 
 
 def test_pseudonyms_hold_and_the_file_keeps_its_names(tmp_path):
