@@ -5,7 +5,6 @@ from itertools import pairwise
 from math import nan
 from typing import Literal, NoReturn
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -120,19 +119,6 @@ _ADVICE = (
 )
 
 
-class _Line(msgspec.Struct, frozen=True, eq=False):
-    """Pieces of time of every annotator and block, in order."""
-
-    block_start: IndexArray
-    block_recording: IntArray
-    length: int
-    segment: IndexArray
-    annotator: IntArray
-    start: IndexArray
-    end: IndexArray
-    label: IntArray
-
-
 def sweep(
     segments: Segments,
     tier: str | None = None,
@@ -161,43 +147,52 @@ def sweep(
             [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
             "Leave those segments out, or rename the label.",
         )
-    line, notes = _on_one_line(segments, tier), tuple[str, ...]()
-    earlier, later = overlapping(line.annotator, line.start, line.end)
+    _, n_annotators = segments.asked.shape
+    chosen = np.arange(len(segments.tier_names))
+    if tier is not None:
+        chosen = chosen[[segments.tier_names.index(tier)]]
+    # Each recording of each tier is a block, and the blocks follow each other on one line.
+    lengths = np.tile(segments.duration, len(chosen))
+    starts = np.cumsum(lengths) - lengths
+    segment = np.flatnonzero(np.isin(segments.tier, chosen))
+    block = np.searchsorted(chosen, segments.tier[segment]) * len(segments.recording_names)
+    offset = starts[block + segments.recording[segment]]
+    # Equal starts keep the order of the files.
+    order = np.lexsort((segment, offset + segments.start[segment], segments.annotator[segment]))
+    segment, offset = segment[order], offset[order]
+    start, end = offset + segments.start[segment], offset + segments.end[segment]
+    earlier, later = overlapping(segments.annotator[segment], start, end)
+    notes = tuple[str, ...]()
     if len(later) and overlaps == "refuse":
-        _refuse_overlaps(segments, line.segment[earlier].tolist(), line.segment[later].tolist())
+        _refuse_overlaps(segments, segment[earlier].tolist(), segment[later].tolist())
     elif len(later):
         notes = (f"{count(len(later), 'overlap')} resolved: the {overlaps} segment counts",)
-        piece, start, end = without_overlaps(line.annotator, line.start, line.end, overlaps)
-        annotator, label = line.annotator[piece], line.label[piece]
-        line = replace(line, annotator=annotator, start=start, end=end, label=label)
+        piece, start, end = without_overlaps(segments.annotator[segment], start, end, overlaps)
+        segment = segment[piece]
     # Stretches between boundaries, and the number of sample points in them.
-    boundaries = np.unique(np.concatenate([line.block_start, line.start, line.end, [line.length]]))
+    boundaries = np.unique(np.concatenate([starts, start, end, [lengths.sum()]]))
     begin = boundaries[:-1]
-    block = np.searchsorted(line.block_start, begin, side="right") - 1
+    # A recording of no length has the same start as the next one, which comes last.
+    block = np.searchsorted(starts, begin, side="right") - 1
     before, until = (
-        -((resolution_ms // 2 - (time - line.block_start[block])) // resolution_ms)
+        -((resolution_ms // 2 - (time - starts[block])) // resolution_ms)
         for time in (begin, boundaries[1:])
     )
-    recording, weight = line.block_recording[block], until - before
-    said = _said(line, begin, len(segments.annotator_names))
+    recording, weight = (block % len(segments.recording_names)).astype(np.int32), until - before
+    # The label of each annotator where each stretch begins, -1 for none.
+    said = np.full((len(begin), n_annotators), -1, np.int32)
+    for each, column in enumerate(said.T):
+        own = slice(*np.searchsorted(segments.annotator[segment], [each, each + 1]).tolist())
+        place = np.searchsorted(start[own], begin, side="right") - 1
+        rows = np.flatnonzero(place >= 0)
+        rows = rows[end[own][place[rows]] > begin[rows]]
+        column[rows] = segments.label[segment[own][place[rows]]]
     asked = segments.asked[recording]
     keep = weight > 0
     if support == "marked":
         keep &= (asked & (said >= 0)).any(axis=1)
     found = _ratings(segments, said[keep], asked[keep], weight[keep], recording[keep])
     return replace(found, notes=notes)
-
-
-def _said(line: _Line, begin: IndexArray, n_annotators: int) -> IntArray:
-    """Return the label of each annotator where each stretch begins, -1 for none, (S, A)."""
-    said = np.full((len(begin), n_annotators), -1, np.int32)
-    for each, column in enumerate(said.T):
-        own = slice(*np.searchsorted(line.annotator, [each, each + 1]).tolist())
-        place = np.searchsorted(line.start[own], begin, side="right") - 1
-        rows = np.flatnonzero(place >= 0)
-        rows = rows[line.end[own][place[rows]] > begin[rows]]
-        column[rows] = line.label[own][place[rows]]
-    return said
 
 
 def _refuse_overlaps(segments: Segments, earlier: list[int], later: list[int]) -> NoReturn:
@@ -212,58 +207,28 @@ def _refuse_overlaps(segments: Segments, earlier: list[int], later: list[int]) -
     raise DatasetError(problems, _ADVICE)
 
 
-def _on_one_line(segments: Segments, tier: str | None) -> _Line:
-    segment = np.arange(len(segments))
-    tiers = np.arange(len(segments.tier_names))
-    if tier is not None:
-        tiers = np.array([segments.tier_names.index(tier)])
-        segment = np.flatnonzero(segments.tier == tiers[0])
-    n_recordings = len(segments.recording_names)
-    lengths = np.tile(segments.duration, len(tiers))
-    starts = np.cumsum(lengths) - lengths
-    block = np.searchsorted(tiers, segments.tier[segment]) * n_recordings
-    offset = starts[block + segments.recording[segment]]
-    # Equal starts keep the order of the files.
-    order = np.lexsort((segment, offset + segments.start[segment], segments.annotator[segment]))
-    segment, offset = segment[order], offset[order]
-    # A recording of no length has the same start as the next one and would hide it.
-    real = np.flatnonzero(lengths > 0)
-    return _Line(
-        block_start=starts[real],
-        block_recording=np.tile(np.arange(n_recordings, dtype=np.int32), len(tiers))[real],
-        length=int(lengths.sum()),
-        segment=segment,
-        annotator=segments.annotator[segment],
-        start=offset + segments.start[segment],
-        end=offset + segments.end[segment],
-        label=segments.label[segment],
-    )
-
-
 def _ratings(
     segments: Segments, said: IntArray, asked: BoolArray, weight: IndexArray, recording: IntArray
 ) -> Ratings:
     unit, annotator = np.nonzero(asked)
     codes = said[unit, annotator]
-    used = np.unique(codes)
-    names = ["" if code < 0 else segments.label_names[code] for code in used.tolist()]
-    background = bool(len(used)) and used[0] < 0
-    keys = names[1:] if background else names
+    used = np.unique(codes[codes >= 0])
+    keys = [segments.label_names[code] for code in used.tolist()]
     numbers = [number for number in map(number_of, keys) if number is not None]
-    if len(set(numbers)) < len(keys):
-        numbers = []
-    order = sorted(range(len(keys)), key=numbers.__getitem__ if numbers else keys.__getitem__)
-    place = np.empty(len(used), np.int32)
-    place[np.array(order, np.int64) + background] = np.arange(len(keys))
-    if background:
-        place[0] = len(keys)
+    are_numbers = 0 < len(keys) == len(set(numbers))
+    ordered = numbers if are_numbers else keys
+    order = sorted(range(len(keys)), key=ordered.__getitem__)
+    # The last element is of what nobody marked, whose code is -1.
+    rank = np.full(len(segments.label_names) + 1, len(keys), np.int32)
+    rank[used[order]] = np.arange(len(keys))
+    background = [BACKGROUND] * bool((codes < 0).any())
     data = ReliabilityData(
         unit=unit,
         annotator=annotator.astype(np.int32),
-        value=place[np.searchsorted(used, codes)],
+        value=rank[codes],
         state=np.full(len(unit), Cell.CATEGORY, np.uint8),
         group=recording,
-        n_values=len(used),
+        n_values=len(keys) + len(background),
         n_groups=len(segments.recording_names),
         weight=weight,
     )
@@ -271,6 +236,6 @@ def _ratings(
         data=data,
         unit_names=(),
         annotator_names=segments.annotator_names,
-        value_names=(*(keys[i] for i in order), *([BACKGROUND] if background else [])),
-        numbers=None if background or not numbers else np.array(sorted(numbers), np.float64),
+        value_names=(*(keys[i] for i in order), *background),
+        numbers=np.array(sorted(numbers), np.float64) if are_numbers and not background else None,
     )
