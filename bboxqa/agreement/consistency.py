@@ -94,12 +94,6 @@ def f_quantiles(above: float, below: float) -> tuple[float, float]:
     return float(fdtri(above, below, 0.025)), float(fdtri(above, below, 0.975))
 
 
-def _feldt_interval(alpha: float, n_units: int, n_items: int) -> tuple[float, float]:
-    """Return the interval in which (1 − α) / (1 − alpha) lies between quantiles of F."""
-    low, high = f_quantiles(n_units - 1, (n_units - 1) * (n_items - 1))
-    return 1 - (1 - alpha) * high, 1 - (1 - alpha) * low
-
-
 def cronbach_alpha(
     scores: NDArray[Any], missing: Literal["listwise", "pairwise"] = "listwise"
 ) -> Estimate:
@@ -137,22 +131,9 @@ def cronbach_alpha(
     """
     if missing not in ("listwise", "pairwise"):
         raise ConfigError(f"missing is {missing!r}; expected 'listwise' or 'pairwise'")
-    table = _table(scores)
-    if missing == "pairwise":
-        table = table[~np.isnan(table).all(1)]
-        if np.isnan(table).any():
-            return _pairwise_alpha(table)
-    table, status = complete_units(table)
-    n_units, n_items = table.shape
-    if min(n_units, n_items) < 2:
-        return Estimate(nan, status=TOO_FEW)
-    value = float(cronbach_of_sums(cronbach_sums(table).sum(1, keepdims=True), n_items)[0])
-    if np.isnan(value):
-        return Estimate(nan, status=NO_SPREAD)
-    return Estimate(value, _feldt_interval(value, n_units, n_items), status=status)
-
-
-def _pairwise_alpha(table: FloatArray) -> Estimate:
+    table, status = complete_units(scores) if missing == "listwise" else (_table(scores), OK)
+    # Units that nobody rated count in no covariance.
+    table = table[~np.isnan(table).all(1)]
     n_units, n_items = table.shape
     if min(n_units, n_items) < 2 or np.isnan(table).all(0).any():
         return Estimate(nan, status=TOO_FEW)
@@ -173,7 +154,9 @@ def _pairwise_alpha(table: FloatArray) -> Estimate:
     # Proper covariances sum to at least 0, and to at most J times their diagonal.
     if of_totals < 0 or value > 1 + _ROUNDING:
         return Estimate(nan, status=CONTRADICTION)
-    return Estimate(value, _feldt_interval(value, n_units, n_items))
+    # (1 − α) / (1 − alpha) lies between quantiles of F.
+    low, high = f_quantiles(n_units - 1, (n_units - 1) * (n_items - 1))
+    return Estimate(value, (1 - (1 - value) * high, 1 - (1 - value) * low), status=status)
 
 
 NOT_NUMBERS = "undefined: some values are not numbers"

@@ -223,7 +223,11 @@ def pair_kappas(
     single: Callable[[AnswerPairs], tuple[SumTable, Shares]],
 ) -> PairKappas:
     """Return the kappa of every pair of annotators with its uncertainty."""
-    change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
+    # Without pairs, the table is empty.
+    none, nobody = np.zeros(0), np.zeros(0, np.int32)
+    count, bounds = np.zeros(0, np.int64), np.zeros((0, 2))
+    tables = [PairTable(nobody, nobody, count, none, none, none, none, bounds)]
+    change, total, estimator = np.zeros((4, data.n_groups)), np.zeros(4), None
     for answers in answer_chunks(data, n_annotators):
         block = block_of(answers)
         kappa_left = kappa_of(*shares(block.left))
@@ -244,13 +248,7 @@ def pair_kappas(
         without = left[1::2] / left[::2]
     # The remaining weight is a count: 0, or 1 at least.
     without[left[::2] < 0.5] = nan
-    if not tables:
-        annotators, empty = np.zeros(0, np.int32), np.zeros(0)
-        count, bounds = np.zeros(0, np.int64), np.zeros((0, 2))
-        none = PairTable(annotators, annotators, count, empty, empty, empty, empty, bounds)
-        return PairKappas(none, clusters, without, data.n_groups)
-    columns = ([getattr(each, name) for each in tables] for name in PairTable.__struct_fields__)
-    table, estimator = PairTable(*map(np.concatenate, columns)), None
+    table = PairTable.join(tables)
     if len(table) == 1:
         sums, of_sums = single(answers)
         estimator = Estimator(

@@ -314,7 +314,7 @@ class Estimate(msgspec.Struct, frozen=True):
     """What would make an undefined coefficient defined; may be empty."""
 
 
-class PairTable(FrozenArrays, frozen=True, eq=False):
+class PairTable(RowArrays, frozen=True, eq=False):
     """The chance-corrected agreement of every pair of annotators who share units."""
 
     first: IntArray
@@ -332,9 +332,6 @@ class PairTable(FrozenArrays, frozen=True, eq=False):
     interval: FloatArray
     """(P, 2) float64. The 95 % interval from the standard error (`fisher_interval`), not from the
     bootstrap; NaN where that is NaN."""
-
-    def __len__(self) -> int:
-        return len(self.first)
 
 
 class LabelAgreement(msgspec.Struct, frozen=True):
