@@ -165,8 +165,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     bare, outlined = facts.plain & ~document.outlined, outline > 0
     suspects = outlined & (np.abs(given - outline) > tolerance * outline + 1)
     joined, filled, _ = document.once(shapes.overlapping_rings)
-    if suspects.any():
-        outline = shapes.visible_areas(document, np.flatnonzero(suspects))
+    outline = shapes.visible_areas(document, np.flatnonzero(suspects))
     expected = np.where(outlined, outline, np.where(bare, of_box, np.nan))
     wrong = (expected > 0) & (np.abs(given - expected) > tolerance * expected + 1)
     if suspects.any():
@@ -178,8 +177,6 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     if _ENOUGH <= n_smaller < 2 * max(_ENOUGH, n_different) and 2 * n_smaller > bare.sum():
         wrong &= ~smaller
     wrong |= given <= 0
-    if not wrong.any():
-        return
     # An area of 1 is a placeholder, as 0 is, if it is that of all. Any other may be right, unless
     # it is that of the box of an outline, or nearly all areas fit.
     is_unset = (given <= 0) | ((given == 1) & (given[~np.isnan(given)] == 1).all())

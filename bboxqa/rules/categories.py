@@ -78,8 +78,6 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Checked:
         for raw, number, is_whole in zip(ids, categories.id, categories.whole, strict=True)
     )
     repeated = (first >= 0) & (first < np.arange(len(first)))
-    if not repeated.any():
-        return
     texts = np.array([json.dumps(value, sort_keys=True) for value in categories.values])
     copies = repeated & (texts == texts[first])
     copies &= ~np.isin(first, first[repeated & ~copies])

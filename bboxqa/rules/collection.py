@@ -166,8 +166,6 @@ _NEARLY = {"bbox": [10, 10, 20, 31]}
 def _exact(document: Document, _settings: ValidateSettings) -> Checked:
     earlier, columns = document.once(_repeats), document.annotations
     repeats = earlier >= 0
-    if not repeats.any():
-        return
     same_id = columns.whole["id"] & (columns.id == columns.id[earlier])
     # Whether another image or category has the id of the one that an annotation refers to.
     ambiguous = np.zeros(len(columns), np.bool_)

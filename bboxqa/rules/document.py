@@ -206,14 +206,12 @@ class Document:
         columns, rings = self.annotations, self.annotations.rings
         offsets = rings.offsets
         owner = np.repeat(np.arange(len(rings.row)), np.diff(offsets))
-        area = np.full(len(columns), np.nan)
-        if len(rings.row):
-            # Relative to the first vertex, as products of large numbers lose significant digits.
-            with np.errstate(over="ignore", invalid="ignore"):
-                x, y = (axis - axis[offsets[owner]] for axis in np.ascontiguousarray(rings.xy.T))
-                cross = x * following(y, offsets) - following(x, offsets) * y
-            of_ring = np.abs(sum_by(owner, cross, len(rings.row)) / 2)
-            area = sum_by(rings.row, of_ring, len(columns))
+        # Relative to the first vertex, as products of large numbers lose significant digits.
+        with np.errstate(over="ignore", invalid="ignore"):
+            x, y = (axis - axis[offsets[owner]] for axis in np.ascontiguousarray(rings.xy.T))
+            cross = x * following(y, offsets) - following(x, offsets) * y
+        of_ring = np.abs(sum_by(owner, cross, len(rings.row)) / 2)
+        area = sum_by(rings.row, of_ring, len(columns))
         area[~self.has_rings] = np.nan
         sound = columns.rles.problem == 0
         area[columns.rles.row[sound]] = columns.rles.area[sound]

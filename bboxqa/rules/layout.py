@@ -79,11 +79,10 @@ def outline_bounds(columns: Columns, size: FloatArray) -> FloatArray:
     """Return left, top, right and bottom of each outline of valid size, (N, 4); NaN for others."""
     rings, bounds = columns.rings, np.full((len(columns), 4), np.nan)
     filled = np.flatnonzero(np.diff(rings.offsets))
-    if len(filled):
-        starts = filled[run_starts(rings.row[filled])]
-        rows, vertices = rings.row[starts], rings.offsets[starts]
-        bounds[rows, :2] = np.minimum.reduceat(rings.xy, vertices)
-        bounds[rows, 2:] = np.maximum.reduceat(rings.xy, vertices)
+    starts = filled[run_starts(rings.row[filled])]
+    rows, vertices = rings.row[starts], rings.offsets[starts]
+    bounds[rows, :2] = np.minimum.reduceat(rings.xy, vertices)
+    bounds[rows, 2:] = np.maximum.reduceat(rings.xy, vertices)
     bounds[~has_rings(columns)] = np.nan
     rles = columns.rles
     of_mask = size[rles.row][:, ::-1]

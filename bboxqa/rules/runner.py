@@ -54,14 +54,7 @@ def apply(
     progress: Progress | None = None,
 ) -> list[Found]:
     """Apply rules that check single files, and return what they found, including consequences."""
-    columns, categories = document.annotations, document.categories.values
-    keys = {*chain(*(each for each in categories if isinstance(each, dict)))}
-    # Most files have no rotated boxes and no key points, and many no outlines.
-    outlined = document.outlined.any() or (columns.iscrowd == 1).any()
-    posed = len(columns.keypoints.row) or keys & {"keypoints", "skeleton"}
-    has = {"P": outlined, "R": outlined, "O": outlined or len(columns.rotations.row), "K": posed}
-    chosen = (code for code in codes if code not in RULES or has.get(code[0], True))
-    rules = {code: known_rules()[code] for code in chosen}
+    rules = {code: known_rules()[code] for code in codes}
     result: dict[str, list[Found]] = {code: [] for code in rules}
     checks: dict[int, list[Rule]] = {}
     for rule in rules.values():

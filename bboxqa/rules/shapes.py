@@ -258,11 +258,6 @@ def rotations(document: Document) -> Rotations:
     n_longer = np.count_nonzero(turns.n_numbers)
     is_most = bool(0 < n_longer >= np.count_nonzero(np.isfinite(columns.bbox[:, 0])))
     is_dota = origin is not None and origin.title == "DOTA labels"
-    if not is_dota and not len(turns.row):
-        # Most files have no rotated boxes.
-        rows, none = np.zeros(0, np.int64), np.zeros((0, 4, 2))
-        turned = rows, np.zeros((0, 5))
-        return Rotations(False, rows, none, rows > 0, rows, columns.bbox, turned)
     corners = np.full((len(columns), 4, 2), np.nan)
     # Of outlines beside an angle, rings of four points are the box; ellipses have more.
     quads = np.flatnonzero((rings.n_numbers == 8) & (np.bincount(rings.row)[rings.row] == 1))
@@ -329,8 +324,7 @@ def equal_boxes(document: Document) -> tuple[IndexArray, IndexArray]:
     """
     boxes, n = document.once(rotations).written[:, :4], len(document.annotations)
     numbers = np.zeros(n, int)
-    if (document.is_object & ~np.isfinite(boxes).all(axis=1)).any():
-        boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
+    boxes = np.where(np.isfinite(boxes), boxes, document.outline_bounds)
     sound = np.flatnonzero(document.is_object & np.isfinite(boxes).all(axis=1))
     rows = with_equals(sound, [*boxes.T, document.annotations.image_id])
     if np.isfinite(document.outline_bounds[rows]).any():

@@ -181,7 +181,7 @@ class _TableRecords(msgspec.Struct):
         if "track" in cells:
             texts = {**texts, "track_id": self.cell("track", row)}
         record: Record = {"bbox": box} | {key: text for key, text in texts.items() if text}
-        if "iscrowd" in cells and _is_true(cells["iscrowd"][row]):
+        if "iscrowd" in cells and str(cells["iscrowd"][row]).strip().lower() in _TRUE:
             record["iscrowd"] = 1
         with suppress(TypeError, ValueError, OverflowError, KeyError):
             record["score"] = float(cells["score"][row])
@@ -259,10 +259,6 @@ def _display_names(path: Path) -> dict[str, str]:
             rows = (row for _, row in split_rows(file.shown, text, delimiter_of(text)))
             found |= {row[0].strip(): one_line(row[1]) for row in rows if len(row) == 2}
     return found
-
-
-def _is_true(cell: object) -> bool:
-    return str(cell).strip().lower() in _TRUE
 
 
 COLUMNS = (
