@@ -179,12 +179,13 @@ def invalid_reason(rings: Rings, ring: int) -> str:
 
 
 def _visible(document: Document, row: int) -> Any:
-    """Return the rings of an annotation as polygons, each clipped to the image."""
+    """Return the rings of an annotation, each clipped to the image, in one collection."""
     import shapely
 
     rings = document.annotations.rings
     polygons = ring_polygons(rings, usable(rings, ring_rows(document, row)))
-    return shapely.clip_by_rect(polygons, 0, 0, *document.size[row].tolist())
+    clipped = shapely.clip_by_rect(polygons, 0, 0, *document.size[row].tolist())
+    return shapely.geometrycollections(clipped)
 
 
 def visible_areas(document: Document, suspects: IndexArray) -> FloatArray:
@@ -195,16 +196,14 @@ def visible_areas(document: Document, suspects: IndexArray) -> FloatArray:
     beyond = (bounds[:, :2] < 0).any(axis=1) | (bounds[:, 2:] > size).any(axis=1)
     beyond &= document.has_rings[suspects] & ~swapped & ~np.isnan(size).any(axis=1)
     for row in suspects[beyond].tolist():
-        outline[row] = sum(each.area for each in _visible(document, row))
+        outline[row] = _visible(document, row).area
     return outline
 
 
 def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
     """Return left, top, right and bottom of outlines inside their images, (K, 4); NaN for none."""
-    import shapely
-
-    found = [shapely.geometrycollections(_visible(document, row)) for row in rows.tolist()]
-    return np.array(shapely.bounds(found), np.float64).reshape(-1, 4)
+    found = [_visible(document, row).bounds for row in rows.tolist()]
+    return np.array(found, np.float64).reshape(-1, 4)
 
 
 def runs_of(document: Document, row: int) -> IndexArray:
