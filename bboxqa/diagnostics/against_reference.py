@@ -143,7 +143,8 @@ def reference_confusions(found: ReferenceMatches) -> Table:
     )
     either = given[first] + given[second] - both
     n = np.asarray(both.sum(1), np.float64).ravel()
-    interval = ratio_intervals(both, either, found.bootstrap, found.seed)
+    drawn = found.settings.bootstrap, found.settings.seed
+    interval = ratio_intervals(both, either, *drawn)
     return Table(
         {
             "first": Categorical(first.astype(np.int32), names),

@@ -20,8 +20,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.text import in_natural_order
 from bboxqa.diagnostics.object_cells import RatioSums, drawn_figures, medians
-from bboxqa.diagnostics.rates import image_f1
-from bboxqa.geometry.candidates import TOLERANCE
+from bboxqa.diagnostics.rates import image_f1, reaching_pairs
 from bboxqa.matching.assignment import assign
 from bboxqa.model.annotations import Times
 from bboxqa.model.diagnosis import EVERYONE
@@ -258,20 +257,18 @@ class TrackPairs(FrozenArrays, frozen=True, eq=False):
 @remembered
 def track_pairs(matched: MatchedUnits) -> TrackPairs:
     """Return the pairs of annotations in tracks that reach the threshold."""
-    annotations, near, names = matched.data.annotations, matched.near, matched.data.image_names
-    given = annotations.track
+    annotations, names = matched.data.annotations, matched.data.image_names
+    near, given = reaching_pairs(matched), annotations.track
     track = np.full(len(annotations), -1) if given is None else given.astype(np.int64)
-    reaches = near.similarity >= matched.threshold - TOLERANCE
-    reaches &= (track[near.left] >= 0) & (track[near.right] >= 0)
-    left, right = near.left[reaches], near.right[reaches]
+    near = near.take((track[near.left] >= 0) & (track[near.right] >= 0))
     annotator = np.zeros(int(track.max(initial=-1)) + 1, np.int64)
     annotator[track[track >= 0]] = annotations.annotator[track >= 0]
     rank = {name: place for place, name in enumerate(in_natural_order(names))}
     return TrackPairs(
-        first=track[left],
-        second=track[right],
-        image=annotations.image[left].astype(np.int64),
-        similarity=near.similarity[reaches],
+        first=track[near.left],
+        second=track[near.right],
+        image=annotations.image[near.left].astype(np.int64),
+        similarity=near.similarity,
         annotator=annotator,
         track=track,
         frame=np.array([rank[name] for name in names], np.int64),
@@ -416,7 +413,7 @@ def _intervals(
 ) -> tuple[FloatArray, str]:
     """Return the intervals of IDF1 and of the number of switches, (2, 2), and what they draw."""
     tracks, used = matched.data.tracks, np.flatnonzero(amounts[0])
-    if not matched.bootstrap or tracks is None:
+    if not matched.settings.bootstrap or tracks is None:
         return np.full((2, 2), np.nan), _NO_DRAWS
     clusters, over = tracks.video[used].astype(np.int64), "videos"
     if (clusters == clusters[0]).all():
@@ -426,7 +423,7 @@ def _intervals(
     if n_clusters < 2:
         return np.full((2, 2), np.nan), _ONE
     boxes, same, switched = (sum_by(cluster, each[used], n_clusters)[None] for each in amounts)
-    drawn = matched.bootstrap, matched.seed
+    drawn = matched.settings.bootstrap, matched.settings.seed
     idf1 = ratio_intervals(2 * same, boxes, *drawn)
     per_cluster = ratio_intervals(switched, np.ones((1, n_clusters)), *drawn)
     return np.concatenate([idf1, per_cluster * n_clusters]), over

@@ -39,7 +39,7 @@ def check_rematching(matched: MatchedUnits) -> None:
     n_asked = matched.data.assigned.sum(1)
     # Annotations, pairs of them, and values that the others gave.
     each = np.bincount(of.image, minlength=n_images)
-    each += np.bincount(of.image[_matching(matched).left], minlength=n_images)
+    each += np.bincount(of.image[reaching_pairs(matched).left], minlength=n_images)
     each += np.bincount(matched.units.image, minlength=n_images) * n_asked
     n_rows = each * n_asked * (n_asked > 2)
     total, most = int(n_rows.sum()), max(_ROWS, _ROWS_OF_ANNOTATION * len(of))
@@ -54,9 +54,11 @@ def check_rematching(matched: MatchedUnits) -> None:
         raise DatasetError([problem], advice)
 
 
-def _matching(matched: MatchedUnits) -> CandidatePairs:
+def reaching_pairs(matched: MatchedUnits) -> CandidatePairs:
     """Return the pairs that reach the threshold, inside units and between them."""
-    return matched.near.take(matched.near.similarity >= matched.threshold - TOLERANCE)
+    return matched.near.take(
+        matched.near.similarity >= matched.settings.iou_threshold[0] - TOLERANCE
+    )
 
 
 def _without(
@@ -69,20 +71,18 @@ def _without(
     number = np.full(len(of), -1)
     number[drawn] = np.arange(len(drawn))
     others = replace(of.take(drawn), image=place[of.image[drawn]].astype(np.int32))
+    by = matched.settings
     units = match(
-        others,
-        moved_pairs(pairs, number),
-        matched.matcher,
-        matched.threshold,
-        category_lenient=matched.category_lenient,
-    )
+        others, moved_pairs(pairs, number), by.matcher, by.iou_threshold[0],
+        category_lenient=by.category_lenient,
+    )  # fmt: skip
     assigned = matched.data.assigned[images]
     assigned[:, annotator] = False
     # The units of images in which nobody drew anything come last.
     empty = place[matched.reliability.group[len(matched.units) :]]
     empty = empty[empty >= 0].astype(np.int32)
     data = from_units(others, units, assigned, len(matched.data.category_names), empty)
-    found = coincidences(data, matched.missing)
+    found = coincidences(data, by.missing)
     return replace(found, group=images[found.group].astype(np.int32))
 
 
@@ -92,8 +92,8 @@ def vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
 
     The annotations of the others are matched again. NaN where undefined.
     """
-    found, pairs, assigned = [], _matching(matched), matched.data.assigned
-    before = coincidences(matched.reliability, matched.missing)
+    found, pairs, assigned = [], reaching_pairs(matched), matched.data.assigned
+    before = coincidences(matched.reliability, matched.settings.missing)
     for annotator, asked in enumerate(assigned.T):
         own = np.flatnonzero(asked[before.group])
         # One who is left alone agrees with nobody.

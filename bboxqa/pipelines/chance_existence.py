@@ -17,7 +17,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, neighbours, possible_pairs
+from bboxqa.geometry.candidates import TOLERANCE, neighbours, possible_pairs
 from bboxqa.geometry.polygons import polygon_bounds
 from bboxqa.geometry.registry import similarity
 from bboxqa.geometry.similarity import OUTLINES
@@ -26,7 +26,7 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.masks import SegmentationKind
 from bboxqa.model.rotated_boxes import scaled
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.counting import ImagePart, similar_pairs
 
 # Images are exchanged if their ratios of width to height differ by less than this factor.
 _RATIO = 1.2
@@ -208,9 +208,7 @@ def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:
         for left, right in neighbours(data.annotations, polygon_bounds(outlines)):
             touched[left] = touched[right] = True
         data = replace(data, annotations=data.annotations.take(np.flatnonzero(touched)))
-    pairs, _ = candidate_pairs(
-        data, settings.similarity, min(settings.iou_threshold), all_touched=settings.all_touched
-    )
+    pairs, _ = similar_pairs(data, settings, min(settings.iou_threshold))
     sums = np.empty((len(settings.iou_threshold), n_images, 2))
     for index, threshold in enumerate(settings.iou_threshold):
         admissible = pairs.take(pairs.similarity >= threshold - TOLERANCE)

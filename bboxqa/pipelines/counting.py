@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from math import isnan, nan
 from typing import NamedTuple
@@ -236,6 +237,29 @@ class AgreementCounts(msgspec.Struct, frozen=True, eq=False):
     """Numbers of flat and repaired annotations and of short rings; see `candidate_pairs`."""
 
 
+def similar_pairs(
+    data: Dataset,
+    settings: AgreeSettings,
+    threshold: float,
+    progress: Progress | None = None,
+    stage: str = "comparing",
+) -> tuple[CandidatePairs, Counter[str]]:
+    """Return `candidate_pairs` by the similarity of settings."""
+    steps = None if progress is None else partial(progress, stage)
+    touched = settings.all_touched
+    return candidate_pairs(
+        data, settings.similarity, threshold, all_touched=touched, progress=steps
+    )
+
+
+def units_of(
+    annotations: Annotations, pairs: CandidatePairs, settings: AgreeSettings, threshold: float
+) -> UnitTable:
+    """Return the units of pairs that reach a threshold, by the matcher of settings."""
+    lenient = settings.category_lenient
+    return match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
+
+
 def reliability_of(part: ImagePart, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
     """Return the value that each annotator gave each unit, and empty images if they count."""
     data = part.data
@@ -333,23 +357,15 @@ def _match(
     data: Dataset, settings: AgreeSettings, *, greedy: bool, progress: Progress | None = None
 ) -> tuple[list[_Matching], Counter[str]]:
     """Return what is matched at each threshold, and the counts of `candidate_pairs`."""
-    pairs, counts = candidate_pairs(
-        data,
-        settings.similarity,
-        min(settings.iou_threshold),
-        all_touched=settings.all_touched,
-        progress=None if progress is None else lambda *done: progress("comparing", *done),
-    )
+    pairs, counts = similar_pairs(data, settings, min(settings.iou_threshold), progress)
     found, annotations = [], data.annotations
     for done, threshold in enumerate(settings.iou_threshold, 1):
         reaches = pairs.similarity >= threshold - TOLERANCE
         admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
         of_matchers = []
-        for matcher in (settings.matcher, *["greedy"] * greedy):
-            lenient = settings.category_lenient
-            units = match(annotations, admissible, matcher, threshold, category_lenient=lenient)
-            check_annotators(data, units)
-            of_matchers.append(units)
+        for by in (settings, *[replace(settings, matcher="greedy")] * greedy):
+            of_matchers.append(units_of(annotations, admissible, by, threshold))
+            check_annotators(data, of_matchers[-1])
         units = of_matchers[0]
         inside = units.unit[admissible.left] == units.unit[admissible.right]
         known = admissible.take(np.flatnonzero(inside))

@@ -15,13 +15,11 @@ from bboxqa.formats.dataset.people import Attribution
 from bboxqa.formats.records import AnnotationFile
 from bboxqa.formats.sources import as_paths, files_read
 from bboxqa.geometry import registry
-from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.rasters import outline_rings
 from bboxqa.geometry.similarity import OUTLINES
-from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import NO_CHOICES, Choices, Dataset
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
-from bboxqa.pipelines.counting import of_images
+from bboxqa.pipelines.counting import of_images, similar_pairs, units_of
 from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
@@ -184,21 +182,17 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
     if settings is not None:
         if len(settings.iou_threshold) != 1:
             raise ConfigError("units are drawn at one threshold; give one --iou")
-        (threshold,), similarity = settings.iou_threshold, settings.similarity
+        (threshold,) = settings.iou_threshold
         data = with_sigmas(data, settings)
         of = data.annotations
-        needs = registry.similarity(similarity).needs
+        needs = registry.similarity(settings.similarity).needs
         outlines = of.segmentation if needs in OUTLINES else None
         turned = of.rotated_box if needs == "rotated boxes" else None
         data = replace(data, annotations=replace(of, segmentation=outlines, rotated_box=turned))
         image, compared = of_images(data, np.array([place])), ~of.iscrowd[rows]
         image = replace(image, annotations=image.annotations.take(np.flatnonzero(compared)))
-        pairs, _ = candidate_pairs(image, similarity, threshold, all_touched=settings.all_touched)
-        matched = match(
-            image.annotations, pairs, settings.matcher, threshold,
-            category_lenient=settings.category_lenient,
-        )  # fmt: skip
-        units[compared] = matched.unit + 1
+        pairs, _ = similar_pairs(image, settings, threshold)
+        units[compared] = units_of(image.annotations, pairs, settings, threshold).unit + 1
     width, height = data.image_size[place].tolist()
     asked = np.flatnonzero(data.assigned[place]).tolist()
     return Scene(

@@ -22,15 +22,14 @@ from bboxqa.formats.dataset.names import join_advice, join_name, left_out_by, va
 from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.yolo import class_names
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.geometry.registry import similarity
 from bboxqa.matching.linkage import loose_objects
-from bboxqa.matching.matchers import match
 from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source, completed, joints_of
 from bboxqa.model.results import MeasuredAgreement, ReferenceAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
-from bboxqa.pipelines.counting import of_images
+from bboxqa.pipelines.counting import of_images, similar_pairs, units_of
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
 from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
 from bboxqa.pipelines.read import Data, read_for
@@ -228,10 +227,6 @@ def check_sizes(team: Dataset, reference: Dataset, name: str) -> None:
         raise DatasetError([problem], advice)
 
 
-# Optimal for two annotators: the matching with the largest total similarity.
-_MATCHER = "hungarian"
-
-
 def with_reference(result: _Result, found: Compared, progress: Progress | None) -> _Result:
     """Return a result with the agreement of each annotator with the reference."""
     matches = _matched(found.both, result.settings, progress=progress)
@@ -274,15 +269,10 @@ def _matched(
     have no effect. Raises DatasetError if annotations lack what the similarity compares.
     """
     own, row = _side_by_side(both)
-    near, _ = candidate_pairs(
-        own,
-        settings.similarity,
-        min(map(lower_threshold, settings.iou_threshold)),
-        all_touched=settings.all_touched,
-        progress=None
-        if progress is None
-        else lambda *done: progress("comparing with the reference", *done),
-    )
+    least = min(map(lower_threshold, settings.iou_threshold))
+    near, _ = similar_pairs(own, settings, least, progress, "comparing with the reference")
+    # Optimal for two annotators: the matching with the largest total similarity.
+    by = replace(settings, matcher="hungarian")
 
     def of_both(pairs: CandidatePairs) -> CandidatePairs:
         left, right = row[pairs.left], row[pairs.right]
@@ -292,8 +282,7 @@ def _matched(
     found = []
     for threshold in settings.iou_threshold:
         pairs = near.take(near.similarity >= threshold - TOLERANCE)
-        lenient = settings.category_lenient
-        units = match(own.annotations, pairs, _MATCHER, threshold, category_lenient=lenient)
+        units = units_of(own.annotations, pairs, by, threshold)
         loose = near.take(near.similarity >= lower_threshold(threshold) - TOLERANCE)
         objects = loose_objects(own.annotations, units, loose)[units.unit]
         placed = loose.take(objects[loose.left] == objects[loose.right])
@@ -309,8 +298,7 @@ def _matched(
                 beside=beside,
                 is_twice=beside.similarity >= threshold - TOLERANCE,
                 compared=similarity(settings.similarity).needs,
-                bootstrap=settings.bootstrap,
-                seed=settings.seed,
+                settings=settings,
             )
         )
     return tuple(found)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from math import nan
 from typing import Any
 
@@ -23,14 +22,14 @@ from bboxqa.core.arrays import (
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry import registry
 from bboxqa.geometry.boxes import corners, overlap
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
-from bboxqa.matching.matchers import match
+from bboxqa.geometry.candidates import TOLERANCE, similarity_of_pairs
 from bboxqa.model.annotations import Annotations, Dataset, joints_of
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, PLURALS
 from bboxqa.model.keypoints import largest_moves
 from bboxqa.model.rotated_boxes import ROUNDED_PX, corner_moves
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.pipelines.counting import similar_pairs, units_of
 from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
 from bboxqa.pipelines.threshold_results import id_column
 from bboxqa.rules.layout import first_equal
@@ -176,7 +175,6 @@ def match_versions(
     left, right = (np.concatenate(side) for side in zip(*found, strict=True))
     sequence = np.argsort(left)
     left, right = left[sequence], right[sequence]
-    needs = registry.similarity(settings.similarity).needs
     if of.rotated_box is not None and needs == "rotated boxes":
         shift = corner_moves(of.rotated_box[left], of.rotated_box[right])
     else:
@@ -275,12 +273,8 @@ def _similar_pairs(
     """Return the pairs that the matcher forms of some of the annotations."""
     chosen, threshold = np.flatnonzero(is_open), min(settings.iou_threshold)
     part = replace(both, annotations=both.annotations.take(chosen))
-    steps = None if progress is None else partial(progress, "matching")
-    pairs, _ = candidate_pairs(
-        part, settings.similarity, threshold, all_touched=settings.all_touched, progress=steps
-    )
-    lenient = settings.category_lenient
-    units = match(part.annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
+    pairs, _ = similar_pairs(part, settings, threshold, progress, "matching")
+    units = units_of(part.annotations, pairs, settings, threshold)
     left, right = _pairs_of_equal(units.unit, part.annotations.annotator)
     return chosen[left], chosen[right]
 

@@ -11,10 +11,9 @@ from bboxqa.diagnostics.rates import check_rematching
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.geometry.registry import similarity
 from bboxqa.matching.linkage import loose_objects
-from bboxqa.matching.matchers import match
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
-from bboxqa.pipelines.counting import ImagePart, reliability_of
+from bboxqa.pipelines.counting import ImagePart, reliability_of, similar_pairs, units_of
 
 # With fewer objects, a displacement may come from single boxes.
 _FEWEST = 10
@@ -114,19 +113,12 @@ def matched_units(
     place = np.arange(len(annotations))
     place -= np.repeat(starts, np.diff(starts, append=len(place)))
     everyone = replace(annotations, annotator=place.astype(np.int32))
-    pairs, _ = candidate_pairs(
-        replace(part.data, annotations=everyone),
-        settings.similarity,
-        lower_threshold(threshold),
-        all_touched=settings.all_touched,
-        progress=None if progress is None else lambda *done: progress("comparing", *done),
-    )
+    compared, least = replace(part.data, annotations=everyone), lower_threshold(threshold)
+    pairs, _ = similar_pairs(compared, settings, least, progress)
     same = annotations.annotator[pairs.left] == annotations.annotator[pairs.right]
     near, own = pairs.take(~same), pairs.take(same)
     pairs = near.take(near.similarity >= threshold - TOLERANCE)
-    units = match(
-        annotations, pairs, settings.matcher, threshold, category_lenient=settings.category_lenient
-    )
+    units = units_of(annotations, pairs, settings, threshold)
     models = {source.annotator for source in part.data.sources if source.role == "predictions"}
     found = MatchedUnits(
         data=part.data,
@@ -139,12 +131,7 @@ def matched_units(
         n_neighbours=np.bincount(np.append(own.left, own.right), minlength=len(annotations)),
         is_model=np.array([name in models for name in part.data.annotator_names], np.bool_),
         compared=similarity(settings.similarity).needs,
-        matcher=settings.matcher,
-        threshold=threshold,
-        category_lenient=settings.category_lenient,
-        missing=settings.missing,
-        bootstrap=settings.bootstrap,
-        seed=settings.seed,
+        settings=settings,
     )
     check_rematching(found)
-    return with_displaced_joined(with_second_boxes_apart(found), lower_threshold(threshold))
+    return with_displaced_joined(with_second_boxes_apart(found), least)
