@@ -17,7 +17,6 @@ from bboxqa.core.arrays import (
     IntArray,
     pairs_within,
     remembered,
-    rows,
     sum_by,
 )
 from bboxqa.diagnostics.object_cells import (
@@ -90,9 +89,7 @@ def joint_pairs(matched: MatchedUnits) -> JointPairs:
     whole &= of.category[left] == of.category[right]
     left, right, weight = left[whole], right[whole], weight[whole]
     area, _ = keypoints.packed().scales(of.bbox)
-    first, offsets = rows(keypoints.start[left], keypoints.stop[left])
-    pair = np.repeat(np.arange(len(left)), np.diff(offsets))
-    second = first + (keypoints.start[right] - keypoints.start[left])[pair]
+    first, second, pair, offsets = keypoints.joints_of_pairs(left, right)
     joint = first_joints[of.category[left]][pair] + np.arange(len(pair)) - offsets[:-1][pair]
     of_joint = ((area[left] + area[right]) / 2)[pair]
     people = of.annotator[left].astype(np.int64) * len(matched.data.annotator_names)

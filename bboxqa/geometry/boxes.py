@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.model.keypoints import Keypoints
 
 
@@ -151,13 +151,13 @@ def _under_edge(
     half_height: FloatArray,
 ) -> FloatArray:
     """Return the integral of x, clipped to a box, along the part of an edge within its y range."""
-    top, bottom = _limited(y1, half_height), _limited(y2, half_height)
+    top, bottom = (np.clip(y, -half_height, half_height) for y in (y1, y2))
     rise = bottom - top
     slope = np.zeros(len(x1))
     np.divide(x2 - x1, y2 - y1, out=slope, where=y1 != y2)
     begin, end = x1 + (top - y1) * slope, x1 + (bottom - y1) * slope
     low, high = np.minimum(begin, end), np.maximum(begin, end)
-    inner_low, inner_high = _limited(low, half_width), _limited(high, half_width)
+    inner_low, inner_high = (np.clip(x, -half_width, half_width) for x in (low, high))
     # The mean of clipped x, from the parts of the edge left of the box, right of it, and inside.
     beyond = np.maximum(high - np.maximum(low, half_width), 0)
     before = np.maximum(np.minimum(high, -half_width) - low, 0)
@@ -167,10 +167,6 @@ def _under_edge(
     mean = inner_low.copy()
     np.divide(sums, length, out=mean, where=length > 0)
     return mean * rise
-
-
-def _limited(values: FloatArray, half: FloatArray) -> FloatArray:
-    return np.minimum(np.maximum(values, -half), half)
 
 
 _EPS = np.spacing(1.0)
@@ -190,16 +186,8 @@ def key_point_similarity(
     them count as 0. Pairs without labelled joints, or with different numbers of joints, get 0. s²
     is the mean `area` of both, (N,), and k² the mean `variance` of both joints, (V,).
     """
-    result = np.zeros(len(left))
-    held = keypoints.stop - keypoints.start
-    n_joints = held[left]
-    usable = np.flatnonzero((n_joints > 0) & (n_joints == held[right]))
-    if not len(usable):
-        return result
-    left, right, n_joints = left[usable], right[usable], n_joints[usable]
-    first, offsets = rows(keypoints.start[left], keypoints.stop[left])
-    shift = np.repeat(keypoints.start[right] - keypoints.start[left], n_joints)
-    second = first + shift
+    first, second, _, offsets = keypoints.joints_of_pairs(left, right)
+    n_joints = np.diff(offsets)
     seen, also = keypoints.visibility[first] > 0, keypoints.visibility[second] > 0
     difference = keypoints.xy.take(first, axis=0)
     difference -= keypoints.xy.take(second, axis=0)
@@ -211,8 +199,9 @@ def key_point_similarity(
     exponent /= np.repeat(-2 * scale, n_joints)
     similar = np.exp(exponent, out=exponent)
     similar *= seen & also
-    starts = offsets[:-1]
-    n_seen = np.add.reduceat((seen | also).astype(np.int64), starts)
-    total = np.add.reduceat(similar, starts)
-    result[usable] = np.divide(total, n_seen, out=np.zeros(len(total)), where=n_seen > 0)
+    result, some = np.zeros(len(left)), np.flatnonzero(n_joints)
+    total, n_seen = (
+        np.add.reduceat(each, offsets[some]) for each in (similar, (seen | also).astype(np.int64))
+    )
+    result[some] = np.divide(total, n_seen, out=np.zeros(len(some)), where=n_seen > 0)
     return result

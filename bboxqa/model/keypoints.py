@@ -51,6 +51,19 @@ class Keypoints(RowArrays, frozen=True, eq=False):
         before = np.concatenate([[0], np.cumsum(is_labelled)])
         return is_labelled, before[self.stop] - before[self.start]
 
+    def joints_of_pairs(
+        self, left: IndexArray, right: IndexArray
+    ) -> tuple[IndexArray, IndexArray, IndexArray, IndexArray]:
+        """Return the joints of both annotations of pairs, and the pair of each, (E,) each.
+
+        Pairs with different numbers of joints have none. Also return where each pair begins.
+        """
+        held = self.stop - self.start
+        n_joints = np.where(held[left] == held[right], held[left], 0)
+        first, offsets = rows(self.start[left], self.start[left] + n_joints)
+        pair = np.repeat(np.arange(len(left)), n_joints)
+        return first, first + (self.start[right] - self.start[left])[pair], pair, offsets
+
     def extent(self) -> FloatArray:
         """Return the box around the labelled joints of each annotation, (N, 4); NaN without one."""
         packed = self.packed()
@@ -89,11 +102,7 @@ class Keypoints(RowArrays, frozen=True, eq=False):
 
 def largest_moves(keypoints: Keypoints, left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the largest difference of a joint between two annotations, in x or y, (P,) pixels."""
-    held = keypoints.stop - keypoints.start
-    n_joints = np.where(held[left] == held[right], held[left], 0)
-    first, _ = rows(keypoints.start[left], keypoints.start[left] + n_joints)
-    pair = np.repeat(np.arange(len(left)), n_joints)
-    second = first + (keypoints.start[right] - keypoints.start[left])[pair]
+    first, second, pair, _ = keypoints.joints_of_pairs(left, right)
     both = (keypoints.visibility[first] > 0) & (keypoints.visibility[second] > 0)
     found = np.zeros(len(left))
     moved = np.abs(keypoints.xy[first] - keypoints.xy[second]).max(1, initial=0)

@@ -5,9 +5,10 @@ from math import log, nan
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray, IndexArray, rows
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few
+from bboxqa.diagnostics.object_cells import medians
 from bboxqa.geometry.box_similarities import given_sigmas
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.registry import similarity
@@ -117,16 +118,12 @@ def _spreads(data: Dataset, left: IndexArray, right: IndexArray) -> FloatArray:
     found = np.full(len(data.joint_names) * most, nan)
     if points is not None and len(left):
         area, _ = points.packed().scales(of.bbox)
-        first, offsets = rows(points.start[left], points.stop[left])
-        number = np.repeat(np.arange(len(left)), np.diff(offsets))
-        second = first + (points.start[right] - points.start[left])[number]
+        first, second, number, offsets = points.joints_of_pairs(left, right)
         joint = np.arange(len(number)) - offsets[:-1][number]
         scale = (area[left] + area[right])[number] / 2
         both = (points.visibility[first] > 0) & (points.visibility[second] > 0) & (scale > 0)
         squared = ((points.xy[first] - points.xy[second]) ** 2).sum(1)[both] / scale[both]
         key = (of.category[left][number] * most + joint)[both]
-        for cell in np.unique(key).tolist():
-            values = squared[key == cell]
-            if len(values) >= _LEAST:
-                found[cell] = np.sqrt(np.median(values) / log(2) / 2)
+        known = np.bincount(key, minlength=len(found)) >= _LEAST
+        found[known] = np.sqrt(medians(squared, key, len(found)) / log(2) / 2)[known]
     return found.reshape(len(data.joint_names), most)
