@@ -193,10 +193,8 @@ class RatioSums:
 
     def columns(self) -> dict[str, Column]:
         """Return the ratios of each name and their intervals as columns of a table."""
-        found: dict[str, Column] = {}
-        for name, each in self.ratios().items():
-            found |= each.columns(name)
-        return found
+        every = self.ratios().items()
+        return {key: column for name, e in every for key, column in e.columns(name).items()}
 
     def ratios(self, null: float | None = None) -> dict[str, Ratios]:
         """Return the ratios of each name, and the p-values of tests against `null`."""
@@ -276,8 +274,7 @@ def summed_rows(group: IndexArray, rows: FloatArray, n_groups: int) -> FloatArra
     """Return the sums of the rows of each group, (R, B) → (G, B); `group`, (R,), is sorted."""
     result = np.zeros((n_groups, rows.shape[1]))
     starts = run_starts(group)
-    if len(starts):
-        result[group[starts]] = np.add.reduceat(rows, starts, axis=0)
+    result[group[starts]] = np.add.reduceat(rows, starts, axis=0)
     return result
 
 

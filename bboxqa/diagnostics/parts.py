@@ -137,8 +137,6 @@ def _accepted(
     _, group = np.unique(2 * box[pairs] + is_merge[pairs], return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = run_starts(group[order])
-    if not len(starts):
-        return pairs, has_other
     low, high = np.fmin(small, other)[order, :2], np.fmax(small, other)[order, 2:]
     joint = np.hstack([np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)])[group]
     iou = bbox_iou(joint, large)
@@ -193,9 +191,8 @@ def parts(matched: MatchedUnits) -> Parts:
     for odd, large in (
         (np.arange(len(missed)), edges), (np.arange(len(missed), len(own)), others)
     ):  # fmt: skip
-        if len(odd):
-            pairs = overlapping_boxes(wanted[odd], small[odd], key, large)
-            compared += [np.stack([odd[one], place]) for one, place in pairs]
+        pairs = overlapping_boxes(wanted[odd], small[odd], key, large)
+        compared += [np.stack([odd[one], place]) for one, place in pairs]
     odd, box = np.hstack([np.zeros((2, 0), np.int64), *compared])
     apart = np.flatnonzero(of[box] != cells.object[own[odd]])
     odd, box = odd[apart], box[apart]

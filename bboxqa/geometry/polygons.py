@@ -318,10 +318,9 @@ def polygon_bounds(segmentations: Segmentations) -> FloatArray:
 def _bounds(rings: _Rings, n: int) -> FloatArray:
     bounds = np.zeros((n, 4))
     first = run_starts(rings.owner)
-    if len(first):
-        polygon, vertex = rings.owner[first], rings.offsets[first]
-        bounds[polygon, :2] = np.minimum.reduceat(rings.xy, vertex)
-        bounds[polygon, 2:] = np.maximum.reduceat(rings.xy, vertex)
+    polygon, vertex = rings.owner[first], rings.offsets[first]
+    bounds[polygon, :2] = np.minimum.reduceat(rings.xy, vertex)
+    bounds[polygon, 2:] = np.maximum.reduceat(rings.xy, vertex)
     return bounds
 
 

@@ -154,15 +154,14 @@ def pixel_runs(parts: Sequence[tuple[IndexArray, IndexArray]]) -> PixelRuns:
     offsets = np.cumsum([0, *(len(each[0]) for each in parts)])
     area, bounds = np.zeros(len(parts)), np.zeros((len(parts), 4))
     drawn = np.flatnonzero(np.diff(offsets))
-    if len(drawn):
-        begin = offsets[:-1][drawn]
-        # Rows may be negative, so that the column is that of the nearest place in row 0.
-        x = (start + _COLUMN // 2) // _COLUMN
-        area[drawn] = np.add.reduceat(stop - start, begin)
-        bounds[drawn, 0] = np.minimum.reduceat(x, begin)
-        bounds[drawn, 1] = np.minimum.reduceat(start - x * _COLUMN, begin)
-        bounds[drawn, 2] = np.maximum.reduceat(x, begin) + 1
-        bounds[drawn, 3] = np.maximum.reduceat(stop - x * _COLUMN, begin)
+    begin = offsets[:-1][drawn]
+    # Rows may be negative, so that the column is that of the nearest place in row 0.
+    x = (start + _COLUMN // 2) // _COLUMN
+    area[drawn] = np.add.reduceat(stop - start, begin)
+    bounds[drawn, 0] = np.minimum.reduceat(x, begin)
+    bounds[drawn, 1] = np.minimum.reduceat(start - x * _COLUMN, begin)
+    bounds[drawn, 2] = np.maximum.reduceat(x, begin) + 1
+    bounds[drawn, 3] = np.maximum.reduceat(stop - x * _COLUMN, begin)
     return PixelRuns(start, stop, offsets, area, bounds)
 
 

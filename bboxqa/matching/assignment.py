@@ -49,8 +49,6 @@ def assign(
     If there are several optimal matchings, weights and `ranks` (unique per side; by default, the
     numbers of nodes) alone decide which is returned: swapping left and right does not change it.
     """
-    if len(left) == 0:
-        return np.zeros(0, np.int64)
     alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     chosen = [np.flatnonzero(alone)]
     open_pairs = np.flatnonzero(~alone)

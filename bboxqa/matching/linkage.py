@@ -129,8 +129,6 @@ def linked(
     each other are found along chains of nearest neighbours, which is equivalent to joining the
     nearest two of all units (Müllner 2011, arXiv:1109.2378).
     """
-    if len(pairs) == 0:
-        return np.arange(len(annotations))
     first = component_of_each(len(annotations), pairs.left, pairs.right)
     hard = np.isin(first, with_repetition(first, annotations.annotator))
     if linkage == "complete":

@@ -69,12 +69,10 @@ class Keypoints(RowArrays, frozen=True, eq=False):
         packed = self.packed()
         is_labelled, n_labelled = packed.labelled()
         result = np.full((len(self), 4), np.nan)
-        some = np.flatnonzero(n_labelled)
-        if len(some):
-            xy = packed.xy[is_labelled]
-            first = np.cumsum(n_labelled[some]) - n_labelled[some]
-            low = np.minimum.reduceat(xy, first, axis=0)
-            result[some] = np.column_stack([low, np.maximum.reduceat(xy, first, axis=0) - low])
+        some, xy = np.flatnonzero(n_labelled), packed.xy[is_labelled]
+        first = np.cumsum(n_labelled[some]) - n_labelled[some]
+        low = np.minimum.reduceat(xy, first, axis=0)
+        result[some] = np.column_stack([low, np.maximum.reduceat(xy, first, axis=0) - low])
         return result
 
     def are_extents(self, bbox: FloatArray) -> BoolArray:

@@ -80,15 +80,14 @@ def votes_of(data: Dataset, similarity: str = "bbox") -> Votes:
     chosen = order[run_starts(vote[order])]
     places = vote[chosen]
     firsts[places] = chosen
-    votes, also = drawn.take(firsts), (firsts[:0], drawn.category[:0])
-    if len(several):
-        group, fused, category = vote[several], votes.bbox.copy(), votes.category.copy()
-        sums = [_sorted_sums(group, each)[places] for each in edges[rows[several]].T]
-        fused[places] = from_corners(np.column_stack(sums) / np.bincount(group)[places, None])
-        category[places], _, also = _labels(
-            data, group, drawn.annotator[several], drawn.category[several]
-        )
-        votes = replace(votes, bbox=fused, category=category)
+    votes, group = drawn.take(firsts), vote[several]
+    fused, category = votes.bbox.copy(), votes.category.copy()
+    sums = [_sorted_sums(group, each)[places] for each in edges[rows[several]].T]
+    fused[places] = from_corners(np.column_stack(sums) / np.bincount(group)[places, None])
+    category[places], _, also = _labels(
+        data, group, drawn.annotator[several], drawn.category[several]
+    )
+    votes = replace(votes, bbox=fused, category=category)
     whole = np.full(len(of), -1)
     whole[rows] = vote
     return Votes(replace(data, annotations=votes, repeats=None), whole, left_out,

@@ -248,7 +248,7 @@ def _pairs_of_equal(codes: IndexArray, side: IntArray, kept: BoolArray | None = 
     some = some[np.lexsort((side[some], codes[some]))]
     starts = run_starts(codes[some])
     n = np.diff(starts, append=len(some))
-    n_before = np.add.reduceat(np.append(1 - side[some], 0), starts) if len(n) else n
+    n_before = np.add.reduceat(np.append(1 - side[some], 0), starts)
     n_pairs = np.minimum(n_before, n - n_before)
     first, _ = rows(starts, starts + n_pairs)
     return some[first], some[first + np.repeat(n_before, n_pairs)]

@@ -43,8 +43,6 @@ def with_displaced_joined(matched: MatchedUnits, least: float) -> MatchedUnits:
     # Larger boxes overlap their objects even if both annotators are displaced.
     small = (of.bbox[:, 2:] <= 4 * np.abs(shift).max(0)).any(1)
     open_boxes = np.flatnonzero(small & _may_show_another(matched))
-    if not len(open_boxes):
-        return matched
     bbox = of.bbox[open_boxes]
     bbox[:, :2] -= shift[of.annotator[open_boxes]]
     return _with_pairs_joined(matched, open_boxes, _pairs(matched, open_boxes, bbox, least))
