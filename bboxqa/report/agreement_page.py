@@ -147,10 +147,8 @@ def annotator_lines(of: Documents) -> list[tuple[str, "Markup"]]:
     ]
 
 
-def causes_section(of: Documents) -> Section | None:
+def causes_section(of: Documents) -> Section:
     """Return kinds of disagreement, other thresholds, and sentences that are about no annotator."""
-    if not of.is_diagnosed:
-        return None
     lines = [prose(line.text) for line in of.lines if not line.annotators]
     evidence = []
     if kinds := [row for row in of.rows("decomposition") if row["n_any"] >= _FEWEST]:
@@ -170,10 +168,8 @@ def causes_section(of: Documents) -> Section | None:
     return Section("causes", "Where agreement is lost", (), evidence, lines, is_printed=True)
 
 
-def annotators_section(of: Documents) -> Section | None:
+def annotators_section(of: Documents) -> Section:
     """Return the figures and offsets of each annotator, and F1 of each two."""
-    if not of.is_diagnosed:
-        return None
     # With one category, all have the same one.
     several = len(of.part["categories"]) > 1
     rates = {title: rate for title, rate in _RATES.items() if several or rate != "class_share"}
@@ -208,7 +204,7 @@ def annotators_section(of: Documents) -> Section | None:
 def categories_section(of: Documents) -> Section | None:
     """Return agreement by category, and which are confused; a single one cannot be confused."""
     categories = of.part["categories"]
-    if not of.is_diagnosed or len(categories) < 2:
+    if len(categories) < 2:
         return None
     # About as many annotations as an object has, on average.
     n_drawn = sum(row["n_annotations"] for row in categories) / max(of.part["n_units"], 1)
@@ -291,9 +287,7 @@ def table_sections(of: Documents) -> Iterator[Section]:
             yield Section(title.lower(), title, sentences, [Evidence(tables)])
 
 
-_SECTIONS = (
-    causes_section, annotators_section, categories_section, reference_section, repeats_section,
-)  # fmt: skip
+_OF_DIAGNOSIS = (causes_section, annotators_section, categories_section)
 
 
 def agreement_pages(
@@ -319,11 +313,14 @@ def agreement_pages(
     status, told, *sentences = headline(summary["thresholds"], manifest["settings"])
     made = [
         figures_section(of, sentences, measure),
-        *(section for make in _SECTIONS if (section := make(of)) is not None),
+        *([make(of) for make in _OF_DIAGNOSIS] if of.is_diagnosed else []),
+        reference_section(of),
+        repeats_section(of),
         *table_sections(of),
     ]
     n_images = f" on {count(summary['n_images'], 'image')}" if summary["n_images"] else ""
-    anchors = {section.name: section.title for section in made}
+    sections = [each for each in made if each is not None]
+    anchors = {section.name: section.title for section in sections}
     page = render(
         "agreement",
         linked=target.split,
@@ -338,7 +335,7 @@ def agreement_pages(
         anchors=anchors
         | ({"images": "Images"} if images.pictures else {})
         | {"reproduce": "How to reproduce"},
-        sections=made,
+        sections=sections,
         measure=measure,
         images=images,
         images_printed=target.n_images is not None,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from math import isnan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -57,12 +57,8 @@ _CIVIDIS = (
 _LINES = {"alpha": "alpha", "f1": "existence: F1", "class_alpha": "class: alpha"}
 
 
-class _Row(NamedTuple):
-    """A figure with its interval."""
-
-    name: str
-    figure: Record
-    text: str
+_Row = tuple[str, Record, str]
+"""The name of a row, its figure with its interval, and the text beside it."""
 
 
 def intervals(figures: Iterable[Figure]) -> Chart:
@@ -71,7 +67,7 @@ def intervals(figures: Iterable[Figure]) -> Chart:
     for each in figures:
         ends = None if isnan(sum(each.interval)) else each.interval
         found = {"value": each.value if each.is_known else None, "interval": ends}
-        rows.append(_Row(each.name.strip(), found, figure_text(found)))
+        rows.append((each.name.strip(), found, figure_text(found)))
     return _of_rows("", rows, 30, most=1)
 
 
@@ -89,7 +85,7 @@ def category_intervals(categories: Rows) -> Chart:
         interval = None if row[low] is None else (row[low], row[high])
         shown = {"value": row[figure], "interval": interval}
         name = f"{short_name(row['category'])} ({row['n_annotations']:,})"
-        rows.append(_Row(name, shown, figure_text(shown)))
+        rows.append((name, shown, figure_text(shown)))
     part = part_of(len(rows), len(known), "categories")
     legend = (
         f"{'' if is_f1 else 'against all others; '}in brackets: annotations",
@@ -113,7 +109,7 @@ def decomposition(rows: Rows) -> Chart:
         if row[gain] is not None and abs(row[gain]) >= 0.0005:
             change = f"{row[gain]:+,.3f}".replace("-", MINUS)
             text += f"\n{'F1' if gain == 'f1_gain' else 'alpha'} {change} if settled"
-        found.append(_Row(row["kind"], figure, text))
+        found.append((row["kind"], figure, text))
     return _of_rows(
         title, found, 25, ["an object may have several kinds"], most=1,
         x_label="per cent of objects",
@@ -131,24 +127,24 @@ def _of_rows(
 ) -> Chart:
     """Return dots with intervals for each row, the first at the top."""
     every = [
-        each for row in rows
-        for each in (row.figure["value"], *(row.figure["interval"] or ()))
+        each for _, figure, _ in rows
+        for each in (figure["value"], *(figure["interval"] or ()))
         if each is not None
     ]  # fmt: skip
     low, high = min([0.0, *every]), max([most, *every])
     margin = 0.05 * (high - low) or 0.05
     x, y = (low - margin * (low < 0), high + margin), (len(rows) - 0.5, -0.5)
     marks: list[Mark] = [Path([(0, y[0]), (0, y[1])], DIM)] if low < 0 else []
-    for place, row in enumerate(rows):
-        value, interval = row.figure["value"], row.figure["interval"]
+    for place, (_, figure, _) in enumerate(rows):
+        value, interval = figure["value"], figure["interval"]
         if interval is not None:
             line = [(end, place) for end in interval]
             marks.append(Path(line, SERIES[0], width=8, opacity=0.4))
         if value is not None:
             marks.append(Dot(value, place, SERIES[0]))
     return Chart(
-        title, marks, x, y, step * len(rows), legend=legend, rows=[row.name for row in rows],
-        x_label=x_label, beside=[row.text for row in rows], grid="x",
+        title, marks, x, y, step * len(rows), legend=legend, rows=[name for name, *_ in rows],
+        x_label=x_label, beside=[text for *_, text in rows], grid="x",
     )  # fmt: skip
 
 
@@ -298,7 +294,7 @@ def offsets(rows: Rows) -> Chart:
         return nothing(title)
     figures = [json_figure(row, "offset_px") for row in known[:_MOST_ROWS]]
     found = [
-        _Row(f"{short_name(row['annotator'])}: {row['edge']}", figure, figure_text(figure))
+        (f"{short_name(row['annotator'])}: {row['edge']}", figure, figure_text(figure))
         for row, figure in zip(known, figures, strict=False)
     ]
     return _of_rows(title, found, 17.3, [part_of(len(found), len(known), "edges")])
