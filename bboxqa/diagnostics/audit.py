@@ -176,8 +176,7 @@ def _off(
         each = bbox_iou(corners(of.bbox[pairs.left[pair]]), corners(votes.bbox[vote]))
         certain[at] = np.asarray(votes.score)[start]
         fit[at] = (fit[at] + np.bincount(pair, each, len(s))[at] / (stop - start)) / 2
-    badly: FloatArray = certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4
-    return badly
+    return np.asarray(certain * (1 - fit**2) * np.minimum(1, 2 * (1 - fit)) ** 4)
 
 
 def _matched(

@@ -21,16 +21,14 @@ def from_corners(box: FloatArray) -> FloatArray:
 
 
 def _area(box: FloatArray) -> FloatArray:
-    area: FloatArray = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
-    return area
+    return (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
 
 
 def overlap(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the area of the intersection of each pair of boxes; 0 if they only touch."""
     width = np.minimum(left[:, 2], right[:, 2]) - np.maximum(left[:, 0], right[:, 0])
     height = np.minimum(left[:, 3], right[:, 3]) - np.maximum(left[:, 1], right[:, 1])
-    area: FloatArray = np.maximum(width, 0) * np.maximum(height, 0)
-    return area
+    return np.asarray(np.maximum(width, 0) * np.maximum(height, 0))
 
 
 def iou_of(left: FloatArray, right: FloatArray, shared: FloatArray) -> FloatArray:
@@ -88,8 +86,7 @@ def bbox_centroid(left: FloatArray, right: FloatArray) -> FloatArray:
 
 def diagonals(box: FloatArray) -> FloatArray:
     """Return the diagonal of each box in pixels."""
-    diagonal: FloatArray = np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1])
-    return diagonal
+    return np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1])
 
 
 def rotated_iou(left: FloatArray, right: FloatArray) -> FloatArray:

@@ -85,8 +85,7 @@ def n_crossings(xy: FloatArray, most: float = np.inf) -> int:
 def _side(a: FloatArray, b: FloatArray, point: FloatArray) -> FloatArray:
     """Return the side of the lines from `a` to `b` on which points lie: -1, 0 or 1."""
     along, across = b - a, point - a
-    side: FloatArray = np.sign(along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0])
-    return side
+    return np.sign(along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0])
 
 
 def even_odd_parts(xy: FloatArray) -> Any:
@@ -415,8 +414,7 @@ def even_odd_pixels(
         x = start[edge, 0] + share * (stop[edge, 0] - start[edge, 0])
         column = np.clip(np.ceil(x), 0, width).astype(np.int64)
         toggles += np.bincount(row * (width + 1) + column, minlength=len(toggles))
-    inside: BoolArray = np.cumsum(toggles.reshape(height, width + 1), axis=1)[:, :-1] % 2 == 1
-    return inside
+    return np.asarray(np.cumsum(toggles.reshape(height, width + 1), axis=1)[:, :-1] % 2 == 1)
 
 
 # Pairs of blocks per chunk, so that temporary arrays fit into the cache of one core.
@@ -501,16 +499,14 @@ def edge_pairs(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) 
     # The mean number of edges above each other.
     polygon = np.repeat(np.arange(len(counts)), counts)
     depth = sum_by(polygon, extent, len(counts)) / width
-    result: FloatArray = depth[left] * counts[right] + depth[right] * counts[left]
-    return result
+    return np.asarray(depth[left] * counts[right] + depth[right] * counts[left])
 
 
 def is_box(outlines: PreparedPolygons) -> BoolArray:
     """Return which polygons fill their bounds, up to rounding, (N,) bool."""
     width, height = (outlines.bounds[:, 2:] - outlines.bounds[:, :2]).T
     full = width * height
-    filled: BoolArray = (outlines.area >= full * (1 - _ROUNDING)) & (full > 0)
-    return filled
+    return np.asarray((outlines.area >= full * (1 - _ROUNDING)) & (full > 0))
 
 
 def box_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:

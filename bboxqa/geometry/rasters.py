@@ -131,8 +131,7 @@ class PixelRuns(FrozenArrays, frozen=True, eq=False):
     def is_box(self) -> BoolArray:
         """Whether each shape fills its bounds, (N,) bool."""
         width, height = (self.bounds[:, 2:] - self.bounds[:, :2]).T
-        filled: BoolArray = self.area == width * height
-        return filled
+        return np.asarray(self.area == width * height)
 
 
 def runs_of(canvas: BoolArray, left: int, top: int) -> tuple[IndexArray, IndexArray]:

@@ -127,8 +127,7 @@ def _best_subsets(left: IndexArray, right: IndexArray, weight: IndexArray) -> Bo
     for a, b in combinations(range(n_pairs), 2):
         clash = (left[:, a] == left[:, b]) | (right[:, a] == right[:, b])
         total[clash[:, None] & (subsets[:, a] & subsets[:, b] == 1)] = -1
-    found: BoolArray = subsets[total.argmax(axis=1)] == 1
-    return found
+    return np.asarray(subsets[total.argmax(axis=1)] == 1)
 
 
 @cache

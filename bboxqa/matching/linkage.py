@@ -100,8 +100,7 @@ def author_ranks(annotations: Annotations) -> IndexArray:
     new_author = new_image | (np.diff(annotations.annotator, prepend=-1) != 0)
     number = np.cumsum(new_author)
     starts = np.flatnonzero(new_image)
-    rank: IndexArray = number - np.repeat(number[starts], np.diff(starts, append=len(number)))
-    return rank
+    return np.asarray(number - np.repeat(number[starts], np.diff(starts, append=len(number))))
 
 
 def with_repetition(home: IndexArray, annotator: IntArray) -> IndexArray:
@@ -109,8 +108,7 @@ def with_repetition(home: IndexArray, annotator: IntArray) -> IndexArray:
     order = np.lexsort((annotator, home))
     place, author = home[order], annotator[order]
     twice = (np.diff(place) == 0) & (np.diff(author) == 0)
-    found: IndexArray = place[1:][twice]
-    return found
+    return np.asarray(place[1:][twice])
 
 
 def linked(

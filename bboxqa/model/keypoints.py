@@ -77,8 +77,7 @@ class Keypoints(RowArrays, frozen=True, eq=False):
 
     def are_extents(self, bbox: FloatArray) -> BoolArray:
         """Return which of (N, 4) boxes are no more than the extent of the key points, (N,)."""
-        same: BoolArray = np.all(np.abs(bbox - self.extent()) <= _SAME, axis=1)
-        return same
+        return np.asarray(np.all(np.abs(bbox - self.extent()) <= _SAME, axis=1))
 
     def scales(self, bbox: FloatArray) -> tuple[FloatArray, Counter[str]]:
         """Return the squared scale of each annotation, (N,), and the counts of its sources."""

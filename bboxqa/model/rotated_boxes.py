@@ -41,8 +41,7 @@ def corner_moves(left: FloatArray, right: FloatArray) -> FloatArray:
     """Return the largest distance of corners of paired boxes, in x or y, in their best order."""
     before, after = corners(left), corners(right)
     ways = [np.abs(before - np.roll(after, way, axis=1)).max((1, 2), initial=0) for way in range(4)]
-    found: FloatArray = np.min(ways, axis=0)
-    return found
+    return np.asarray(np.min(ways, axis=0))
 
 
 def width_marks(boxes: FloatArray) -> FloatArray:
@@ -188,11 +187,9 @@ def equal_edges(left: FloatArray, right: FloatArray) -> BoolArray:
     """Return which edges (left, top, …) of paired boxes are the same, but for rounding, (P, 4)."""
     side = np.minimum(right[:, 2] - right[:, 0], right[:, 3] - right[:, 1])
     tolerance = np.minimum(_OF_SIDE * side, ROUNDED_PX)[:, None]
-    result: BoolArray = np.abs(left - right) <= tolerance
-    return result
+    return np.abs(left - right) <= tolerance
 
 
 def beyond_rounding(offset: FloatArray, percent: FloatArray) -> BoolArray:
     """Return which mean offsets rounding does not explain, (N,), (N,) → (N,)."""
-    result: BoolArray = (np.abs(offset) > ROUNDED_PX) | (np.abs(percent) > 100 * _OF_SIDE)
-    return result
+    return (np.abs(offset) > ROUNDED_PX) | (np.abs(percent) > 100 * _OF_SIDE)
