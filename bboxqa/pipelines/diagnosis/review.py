@@ -1,6 +1,6 @@
 """Objects and images to review first, with the reason, and the images that cost most."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
@@ -166,24 +166,22 @@ def review_of(matched: MatchedUnits) -> tuple[Table, dict[str, Any]]:
         people.append(", ".join(dict.fromkeys(name for each in own for name in each.people)))
     of = data.annotations
 
-    by_annotator: dict[str, list[str]] = {"categories": [], "annotations": [], "boxes": []}
-    for each in words:
-        authors = [data.annotator_names[code] for code in of.annotator[each.rows].tolist()]
-        shown = (
-            [data.category_names[code] for code in of.category[each.rows].tolist()],
-            of.shown_ids(each.rows),
-            [" ".join(f"{side:.10g}" for side in box) for box in of.bbox[each.rows].tolist()],
+    def by_annotator(said: Callable[[int], str]) -> Categorical:
+        names = data.annotator_names
+        drawn = (
+            [f"{names[of.annotator[row]]}: {said(row)}" for row in each.rows] for each in words
         )
-        for texts, values in zip(by_annotator.values(), shown, strict=True):
-            pairs = zip(authors, values, strict=True)
-            texts.append("; ".join(f"{name}: {value}" for name, value in pairs))
+        return text_column([*map("; ".join, drawn)])
+
     of_objects: dict[str, Column] = {
         "image": Categorical(image[order].astype(np.int32), data.image_names),
         column: gain[order],
         "kind": Categorical(kind[order].astype(np.int32), KINDS),
         "reason": text_column([each.reason for each in words]),
         "annotators": text_column([", ".join(each.people) for each in words]),
-        **{name: text_column(texts) for name, texts in by_annotator.items()},
+        "categories": by_annotator(lambda row: data.category_names[of.category[row]]),
+        "annotations": by_annotator(lambda row: of.shown_ids([row])[0]),
+        "boxes": by_annotator(lambda row: " ".join(f"{side:.10g}" for side in of.bbox[row])),
     }
     of_images: dict[str, Column] = {
         "image": Categorical(images.astype(np.int32), data.image_names),
