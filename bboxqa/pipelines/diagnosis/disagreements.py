@@ -36,9 +36,9 @@ from bboxqa.pipelines.diagnosis.findings import (
     beyond_background,
     bounds,
     confuser,
+    errors,
     in_percent,
     judged,
-    largest,
     median_of_others,
     of_others,
     shape_word,
@@ -77,7 +77,7 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
     table = of.table("annotators")
     f1, vital = bounds(table, "f1"), bounds(table, "vitality")
     # Annotators who drew nothing have a sentence of their own: `idle_annotators`.
-    named = above_others(f1.of_complement(), table["n_images"], differences["f1"])
+    named = above_others(errors(table, "f1"), table["n_images"], differences["f1"])
     for rank, place in enumerate(named[table["n"][named] > 0].tolist()):
         name, without = table["annotator"][place], None
         pairs, own = of.of_pairs(name, "f1"), f1.value[place]
@@ -101,14 +101,13 @@ def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
     """Yield who drew nothing where others drew objects."""
     asked, annotations = asked_with_others(of.matched), of.matched.data.annotations
     n_there = np.bincount(annotations.image, minlength=len(asked)) @ asked
-    n_drawn, told = np.bincount(annotations.annotator, minlength=len(of.names)), []
+    n_drawn = np.bincount(annotations.annotator, minlength=len(of.names))
     for place in np.flatnonzero((n_drawn == 0) & (n_there > 0)).tolist():
         weight = float(n_there[place]) / len(annotations)
         n_images, who = count(int(asked[:, place].sum()), "image"), (of.names[place],)
         others = of.names[1 - place] if len(of.names) == 2 else "the others"
         values = {"images": n_images, "others": others, "unknown": of.unknown}
-        told.append(Finding("idle", who, 0, weight, values, Kind.MISSED, table="annotators"))
-    yield from largest(told)
+        yield Finding("idle", who, 0, weight, values, Kind.MISSED, table="annotators")
 
 
 def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
@@ -120,8 +119,7 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
     votes = assigned & ~of.matched.is_model
     have_judges = (assigned & (votes.sum(1)[:, None] - votes > 1)).any(0)
     for rate, (name, cause) in _RATES.items():
-        found = bounds(of.table(name), rate)
-        found = found.of_complement() if rate == "class_share" else found
+        found = errors(of.table(name), rate)
         places = above_others(found, annotators["n_images"], differences.get(rate))
         places = places[(found.value[places] >= LEAST_SHARE) & (annotators["n"][places] > 0)]
         if cause == Kind.MISSED:
@@ -130,7 +128,6 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
             explained = explained_extras(independent(of.matched))
             far = _FAR * np.sqrt(np.maximum(explained, 1))
             places = places[(annotators["n_extra"] > explained + far)[places]]
-        told = []
         for place in places.tolist():
             others = found.others(place)
             if rate == "class_share":
@@ -143,8 +140,7 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
                 kind, values = f"{rate}{part}", values | more
             size, who = found.value[place], (str(names[place]),)
             weight = float(size * of.share[place])
-            told.append(Finding(kind, who, size, weight, values, cause, table=name))
-        yield from largest(told)
+            yield Finding(kind, who, size, weight, values, cause, table=name)
 
 
 def _of_some(
@@ -244,21 +240,18 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         values = {"who": f"both {names}" if is_two else "two annotators", "share": share}
         yield Finding("all copy", (), least, 1.0, values)
         return
-    told = []
     for place in copied.tolist():
         first, second = (str(table[f"annotator_{number}"][place]) for number in (1, 2))
         values = {"who": joined(names_in_words((first, second)))}
         # Other figures depend on them.
         size, both = found.value[place], (first, second)
-        told.append(Finding("copies", both[:1], size, np.inf, values, table="copies", about=both))
-    yield from largest(told)
+        yield Finding("copies", both[:1], size, np.inf, values, table="copies", about=both)
 
 
 def reference_worst(found: ReferenceAgreement) -> Iterator[Finding]:
     """Yield who agrees significantly less with the reference than the others do, if anybody."""
     table = found.annotators
-    f1 = bounds(table, "f1")
-    error = judged(table, f1.of_complement())
+    f1, error = bounds(table, "f1"), judged(table, errors(table, "f1"))
     for place in above_others(error, table["n_images"])[:1].tolist():
         if len(table) > 2 or error.low.max() > error.high.min():
             values = {"reference": found.name, "others": f1.others(place, _two_digits)}
@@ -284,21 +277,18 @@ def reference_errors(found: ReferenceAgreement) -> Iterator[Finding]:
     table = found.annotators
     share = table["n"] / max(int(table["n"].sum()), 1)
     for error in _OF_REFERENCE:
-        figures = bounds(table, error)
-        figures = judged(table, figures.of_complement() if error == "class_share" else figures)
+        figures = judged(table, errors(table, error))
         named = np.flatnonzero(figures.low >= LEAST_SHARE)
         if len(table) > 2:
             named = above_others(figures, table["n_images"])
             named = named[figures.value[named] >= LEAST_SHARE]
-        told = []
         for place in named.tolist():
             size, who = figures.value[place], (str(table["annotator"][place]),)
             # Of two, each is told alone.
             others = figures.others(place) if len(table) > 2 else ""
             values = {"others": others, "reference": found.name}
             weight, kind = float(size * share[place]), f"reference {error}"
-            told.append(Finding(kind, who, size, weight, values, table="reference"))
-        yield from largest(told)
+            yield Finding(kind, who, size, weight, values, table="reference")
     if len(found.offsets):
         yield from offset_findings(table, found.offsets, reference=found.name)
 
@@ -509,7 +499,6 @@ def offset_findings(
     shown = names_in_words(names)
     asked = np.flatnonzero(annotators["n_images"] > 0).tolist()
     share = annotators["n"] / max(int(annotators["n"].max()), 1)
-    found = []
     for group, own in displaced(annotators, offsets, of_reference=bool(reference)).items():
         who, members = [names[place] for place in group], [*group]
         rest = [names[place] for place in asked if place not in group]
@@ -532,8 +521,7 @@ def offset_findings(
         table = "rotated_offsets" if "measure" in offsets.columns else "offsets"
         table = "reference_offsets" if reference else table
         about = (*who, *rest) if kind == "either offset" and len(asked) == 2 else ()
-        found.append(Finding(kind, owner, 0, weight, values, cause, table=table, about=about))
-    yield from largest(found)
+        yield Finding(kind, owner, 0, weight, values, cause, table=table, about=about)
 
 
 def precision_findings(
@@ -541,18 +529,16 @@ def precision_findings(
 ) -> Iterator[Finding]:
     """Yield whose annotations are significantly less similar, if no offset explains it."""
     table = of.table("annotators")
-    names, found = table["annotator"], bounds(table, "mean_similarity")
-    difference = differences["mean_similarity"]
-    places = above_others(found.of_complement(), table["n_images"], difference)
+    names, difference = table["annotator"], differences["mean_similarity"]
+    places = above_others(errors(table, "mean_similarity"), table["n_images"], difference)
     lost = np.zeros(len(table))
     if offsets is not None:
         reported = [place for group in displaced(table, offsets) for place in group]
         lost[reported] = _lost(offsets).reshape(len(table), -1)[reported].sum(1)
     large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)
-    told = []
     for place in places[large[places]].tolist():
         name, weight = str(names[place]), float(difference.value[place] * of.share[place])
-        pairs, own = of.of_pairs(name, "mean_iou"), found.value[place]
+        pairs, own = of.of_pairs(name, "mean_iou"), table["mean_similarity"][place]
         # Where others err too, their pairs may be less similar than this annotator is to them.
         known = pairs[~np.isnan(pairs)]
         if len(known) and own > np.median(known):
@@ -561,8 +547,7 @@ def precision_findings(
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
         values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
         cause = Kind.BADLY_PLACED
-        told.append(Finding("imprecise", (name,), own, weight, values, cause, table="annotators"))
-    yield from largest(told)
+        yield Finding("imprecise", (name,), own, weight, values, cause, table="annotators")
 
 
 def joint_findings(of: Diagnosed) -> Iterator[Finding]:
@@ -581,7 +566,6 @@ def joint_findings(of: Diagnosed) -> Iterator[Finding]:
             part, n_kinds = Bounds(*(each[:, joint] for each in figures)), KINDS_OF_ERRORS
             named = above_others(part, n_images[:, joint], None, n_kinds * len(labels))
             above[:, joint] &= np.isin(np.arange(len(above)), named)
-        told = []
         for who in np.flatnonzero(above.any(1)).tolist():
             order = np.argsort(-np.where(above[who], figures.value[who], -1), kind="stable")
             # Categories have joints of the same names.
@@ -590,5 +574,4 @@ def joint_findings(of: Diagnosed) -> Iterator[Finding]:
             values = {"joints": first_few(own, _MOST_JOINTS)}
             cause = Kind.BADLY_PLACED if kind == "swapped_share" else None
             table = "joint_annotators"
-            told.append(Finding(kind, (name,), size, size, values, cause, table=table))
-        yield from largest(told)
+            yield Finding(kind, (name,), size, size, values, cause, table=table)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from math import erfc, isnan, log, sqrt
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -63,10 +64,6 @@ class Bounds(NamedTuple):
     low: FloatArray
     high: FloatArray
 
-    def of_complement(self) -> "Bounds":
-        """Return 1 − the figures."""
-        return Bounds(1 - self.value, 1 - self.high, 1 - self.low)
-
     def others(self, place: int, *how: Any) -> str:
         """Return the figures of the others in words; see `of_others`."""
         return of_others(np.delete(self.value, place), self.value[place], *how)
@@ -75,6 +72,12 @@ class Bounds(NamedTuple):
 def bounds(table: Table, name: str) -> Bounds:
     """Return a column of a table with its interval."""
     return Bounds(table[name], table[f"{name}_low"], table[f"{name}_high"])
+
+
+def errors(table: Table, rate: str) -> Bounds:
+    """Return a rate of errors, or 1 − a rate of agreement, of a table with its interval."""
+    value, low, high = bounds(table, rate)
+    return Bounds(1 - value, 1 - high, 1 - low) if rate in _AGREEMENT else Bounds(value, low, high)
 
 
 def above_others(
@@ -429,6 +432,11 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
         return self.who[0] if len(self.who) == 1 and not self.n_more else ""
 
     @property
+    def error(self) -> str:
+        """The kind without on which objects it depends, and whether it is known who errs."""
+        return self.kind.removeprefix("either ").partition(" of ")[0]
+
+    @property
     def line(self) -> Line:
         """The sentence as a line of a story."""
         figure = {"size": self.size, "share": in_percent(self.size)}
@@ -487,11 +495,15 @@ def words_of_some(found: Dependence, categories: Sequence[str]) -> dict[str, str
 
 
 def largest(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the few findings of the largest weight; the last has the number of the others."""
-    ordered = sorted(found, key=lambda each: -each.weight)
-    n_more = max(len(ordered) - _MOST_NAMED, 0)
-    for rank, each in enumerate(ordered[:_MOST_NAMED], 1):
-        yield replace(each, n_more=n_more if rank == _MOST_NAMED else 0)
+    """Yield findings, of a kind with a table only the few of the largest weight.
+
+    The last of a kind has the number of the others. Those of one kind are adjacent.
+    """
+    for (table, _), of_kind in groupby(found, lambda each: (each.table, each.error)):
+        ordered = sorted(of_kind, key=lambda each: -each.weight if table else 0.0)
+        n_more = len(ordered[_MOST_NAMED:]) if table else 0
+        yield from ordered[: -n_more - 1]
+        yield replace(ordered[-n_more - 1], n_more=n_more)
 
 
 def of_others(

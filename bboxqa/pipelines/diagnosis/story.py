@@ -30,6 +30,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     Diagnosed,
     Finding,
     differences,
+    largest,
     shape_word,
 )
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
@@ -74,7 +75,7 @@ def story_of(of: Diagnosed) -> tuple[Line, ...]:
         # Nobody and nothing stands out where boxes agree no more than by chance.
         n_drew = len(distinct(of.matched.data.annotations.annotator))
         chance = [Line(TEMPLATES["by chance"])] * (n_drew > 1)
-        return (*(each.line for each in found), *chance)
+        return (*(each.line for each in largest(found)), *chance)
     # What others share, each made from those before it.
     for shared in (object_cells, copies, kinds_of_objects):
         shared(of.matched)
@@ -102,7 +103,7 @@ def story_of(of: Diagnosed) -> tuple[Line, ...]:
         found += disagreements.reference_confusions(reference)
     # Who does something else altogether is told so, and not how it differs.
     strangers = {each.owner for each in worst if each.kind == "stranger"}
-    found = [each for each in found if each.owner not in strangers]
+    found = [each for each in largest(found) if each.owner not in strangers]
     # What follows from categories or joints that somebody confuses or leaves out is not told again.
     for cause, effect in _FOLLOWS.items():
         who = {name for each in found if each.kind in cause for name in each.who}
