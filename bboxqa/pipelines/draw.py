@@ -1,6 +1,7 @@
 """Drawings of an image with its annotations."""
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, get_args
 
@@ -194,7 +195,6 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
         pairs, _ = similar_pairs(image, settings, threshold)
         units[compared] = units_of(image.annotations, pairs, settings, threshold).unit + 1
     width, height = data.image_size[place].tolist()
-    asked = np.flatnonzero(data.assigned[place]).tolist()
     return Scene(
         name,
         width,
@@ -202,7 +202,7 @@ def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scen
         tuple(_shape(data, row, unit) for row, unit in zip(rows, units.tolist(), strict=True)),
         annotators=data.annotator_names,
         categories=data.category_names,
-        asked=tuple(data.annotator_names[each] for each in asked),
+        asked=tuple(compress(data.annotator_names, data.assigned[place])),
     )
 
 

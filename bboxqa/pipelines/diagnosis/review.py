@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import chain, count
+from itertools import chain, compress, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -434,7 +434,7 @@ def _image(data: Dataset, place: int, record: Record, id_: object) -> Record:
     # Where each annotator has a record of the image, one stands for all.
     known = {key: value for key, value in record.items() if key != "annotator"}
     result = {"file_name": data.image_names[place], **size, **known, "id": id_}
-    asked = [data.annotator_names[each] for each in np.flatnonzero(data.assigned[place]).tolist()]
+    asked = [*compress(data.annotator_names, data.assigned[place])]
     named = [result[key] for key in ASKED_KEYS if isinstance(result.get(key), list)]
     # A file may name its owner, where each file is taken as one annotator.
     if {*map(annotator_name, chain(*named))} != {*asked}:
@@ -447,12 +447,11 @@ def _image(data: Dataset, place: int, record: Record, id_: object) -> Record:
 def shown_image(data: Dataset, image: int) -> dict[str, Any]:
     """Return what pages say of an image: its name, its size if known, and who was asked."""
     width, height = data.image_size[image].tolist()
-    asked = np.flatnonzero(data.assigned[image]).tolist()
     return {
         "file_name": data.image_names[image],
         "width": width or None,
         "height": height or None,
-        "asked": [data.annotator_names[each] for each in asked],
+        "asked": [*compress(data.annotator_names, data.assigned[image])],
     }
 
 
