@@ -457,9 +457,8 @@ def _by_group(matched: MatchedUnits, title: str, entries: IndexArray, total: Ind
         gain[:, rows_of] = gains(matched, change, chosen, at, len(rows_of))
     if not alpha_has_meaning(matched):
         gain[0] = np.nan
-    names = getattr(matched.data, f"{title}_names")
     columns: dict[str, Column] = {
-        title: Categorical(who.astype(np.int32), names),
+        title: Categorical(who.astype(np.int32), getattr(matched.data, f"{title}_names")),
         "kind": Categorical(of_row.astype(np.int32), KINDS),
         "n_objects": n,
         "share": ratio(n.astype(np.float64), total[who]),

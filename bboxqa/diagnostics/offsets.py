@@ -375,5 +375,4 @@ def quarter_turns(matched: MatchedUnits) -> Table:
     found = _box_differences(matched, pairs.ends[:, kept], is_across, one, size_of, sign=1)
     (figures, _), _ = _figures(found, matched)
     columns = _row_columns(found, matched, "kind", (ACROSS,))
-    share = figure_columns("share", figures[0], np.clip(figures[1:].T, 0, 1))
-    return Table(columns | share)
+    return Table(columns | figure_columns("share", figures[0], np.clip(figures[1:].T, 0, 1)))

@@ -383,8 +383,7 @@ def tracks(matched: MatchedUnits) -> Table:
             continue
         sums = [owned @ each for each in (np.sign(boxes), boxes, n_switches)]
         intervals, drawn = _intervals(matched, (boxes, n_same, n_switches), partner)
-        numbers = np.concatenate([*sums, [n_same.sum()]])
-        rows.append((first, second, numbers, intervals, drawn))
+        rows.append((first, second, np.concatenate([*sums, [n_same.sum()]]), intervals, drawn))
     firsts, seconds, counts, bounds, units = zip(*rows, strict=True) if rows else ((),) * 5
     n, intervals = np.array(counts, np.int64).reshape(-1, 7), np.array(bounds).reshape(-1, 2, 2)
     n_tracks_of, n_boxes, n_switched, same = n[:, :2], n[:, 2:4], n[:, 4:6], n[:, 6]

@@ -278,8 +278,7 @@ def _of_annotator(
         return np.concatenate(confirmed_values).reshape(len(_FIGURES) * n_joints, -1)
 
     n_images = n_images_of(joint[placed > 0], image[placed > 0], n_joints)
-    made_of = np.tile(n_images, len(_FIGURES))
-    value, drawn = drawn_figures(matched, tables, evaluate, made_of)
+    value, drawn = drawn_figures(matched, tables, evaluate, np.tile(n_images, len(_FIGURES)))
     # Those of offsets lie about them, as of edges; shares stay inside of 0 and 1.
     half = 2 * n_joints
     drawn[:half] = centred_intervals(value[:half], drawn[:half])

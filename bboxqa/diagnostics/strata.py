@@ -297,8 +297,7 @@ def explained_extras(matched: MatchedUnits) -> FloatArray:
         table = np.full((n_slots, n_objects), np.nan)
         table[slot, of] = rate[who * n_strata + stratum]
         most_miss = np.stack([_most_miss(np.delete(table, each, 0)) for each in range(n_slots)])
-        explained = np.bincount(who, most_miss[slot, of] * drawn, n_annotators)
-        found = np.maximum(found, explained)
+        found = np.maximum(found, np.bincount(who, most_miss[slot, of] * drawn, n_annotators))
     return found
 
 

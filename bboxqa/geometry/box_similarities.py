@@ -60,8 +60,7 @@ def _obb(dataset: Dataset, _: Options) -> Comparison:
         raise DatasetError(["the rotated boxes were not read"])
     # Makes boxes that differ by half turns, and the four descriptions of a square, equal.
     boxes = smallest_angle(boxes)
-    flat = (boxes[:, 2:4] == 0).any(1)
-    counts = Counter(flat=int(flat.sum()))
+    counts = Counter(flat=int((boxes[:, 2:4] == 0).any(1).sum()))
     if dataset.annotations.segmentation is not None:
         counts.update(other_shapes(dataset.annotations.segmentation, boxes))
     return Comparison(

@@ -284,13 +284,12 @@ def _check_canvases(dataset: Dataset, bounds: FloatArray, drawn: IndexArray) -> 
     sides = bounds[drawn, 2:] - bounds[drawn, :2] + 3
     n_pixels = sides.prod(axis=1)
     far = np.abs(bounds[drawn]).max(axis=1, initial=0) >= _FARTHEST
-    wrong = np.flatnonzero((n_pixels > _MAX_CANVAS) | far)
     problems = [
         f"{describe(dataset, int(drawn[place]))} spans {sides[place, 0] - 3:.0f} × "
         f"{sides[place, 1] - 3:.0f} px from {bounds[drawn[place], 0]:.0f}, "
         f"{bounds[drawn[place], 1]:.0f}; at most {_MAX_CANVAS:,} px are drawn, "
         f"within {_FARTHEST:,} px"
-        for place in wrong.tolist()
+        for place in np.flatnonzero((n_pixels > _MAX_CANVAS) | far).tolist()
     ]
     if not problems:
         of_image = sum_by(dataset.annotations.image[drawn], n_pixels, len(dataset.image_names))

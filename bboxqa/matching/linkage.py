@@ -147,8 +147,7 @@ def linked(
             del low, high
             home = join_in_order(left[order], right[order], authors)
         else:
-            size_of = [1] * len(nodes)
-            units = LinkedUnits({}, size_of, rank.tolist(), authors, linkage == "complete")
+            units = LinkedUnits({}, [1] * len(nodes), rank.tolist(), authors, linkage == "complete")
             equal = rank[left] == rank[right]
             # Image by image, as the links of all images take much memory.
             starts = run_starts(annotations.image[pairs.left[kept]])

@@ -156,8 +156,7 @@ def check_matcher(annotations: Annotations, name: str) -> None:
         return
     n_annotators = len(distinct(annotations.annotator))
     if n_annotators > most:
-        every = MATCHERS.items()
-        others = [repr(other) for other, each in every if each.most_annotators is None]
+        others = [repr(other) for other, each in MATCHERS.items() if each.most_annotators is None]
         raise ConfigError(
             f"matcher {name!r} is for {'two' if most == 2 else most} annotators and there are "
             f"{n_annotators}; choose {' or '.join(others)}"

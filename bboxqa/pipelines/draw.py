@@ -130,8 +130,7 @@ def draw_with(
         by = by or ("category" if is_one or not data.attribution else "annotator")
         scene = data_scene(data, name, settings if by == "unit" else None)
     notes = [*data.left_out, *([] if scene.shapes else [_EMPTY])]
-    sources = [each.name for each in data.sources]
-    scene, of_canvas, files = _on_canvas(scene, images, sources)
+    scene, of_canvas, files = _on_canvas(scene, images, [each.name for each in data.sources])
     with page_style():
         if ax is None:
             own, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)

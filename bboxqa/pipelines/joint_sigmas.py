@@ -31,8 +31,7 @@ _Sigmas = tuple[tuple[float, ...], ...]
 
 def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = None) -> Dataset:
     """Return a data set with the sigmas of its joints, if its key points are compared."""
-    needs = similarity(settings.similarity).needs
-    if needs != "keypoints" or data.annotations.keypoints is None:
+    if similarity(settings.similarity).needs != "keypoints" or data.annotations.keypoints is None:
         return data
     if isinstance(settings.sigmas, str):
         # A data set with sigmas estimated from annotators, and a note that names them.
@@ -54,8 +53,7 @@ def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = 
 
 def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:
     """Return a data set without annotations that lack key points, if these are compared."""
-    needs = similarity(settings.similarity).needs
-    if needs != "keypoints" or data.annotations.keypoints is None:
+    if similarity(settings.similarity).needs != "keypoints" or data.annotations.keypoints is None:
         return data
     found = labelled(data)
     n_left_out = len(data.annotations) - len(found.annotations)

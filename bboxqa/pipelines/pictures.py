@@ -140,8 +140,7 @@ def _upright(image: Any, turn: int, side: int) -> ByteArray:
         share = (np.nan_to_num(values, nan=low) - low) / max(high - low, 1e-9)
         image = Image.fromarray((np.clip(share, 0, 1) * 255).round().astype(np.uint8))
     elif image.has_transparency_data:
-        white = Image.new("RGBA", image.size, "white")
-        image = Image.alpha_composite(white, image.convert("RGBA"))
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
     image = image.convert("RGB")
     image.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=2)
     if turn in _TURNS:

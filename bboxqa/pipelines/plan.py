@@ -105,8 +105,7 @@ def plan_images(
         raise ConfigError("a plan is made for one threshold; give one --iou")
     if not settings.bootstrap:
         raise ConfigError("bootstrap is 0; expected 40 or more: a plan needs an interval")
-    plain = replace(settings, bootstrap=0)
-    result = agree_with(data, plain, with_chance=False, progress=progress)
+    result = agree_with(data, replace(settings, bootstrap=0), with_chance=False, progress=progress)
     first = result.thresholds[0]
     asked = data.assigned.sum(1)
     drawn = asked >= 2

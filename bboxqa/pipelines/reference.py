@@ -93,8 +93,7 @@ def compared(data: Dataset, reference: str | Dataset, settings: AgreeSettings) -
             headlines += (unknown,)
         else:
             notes.append(unknown)
-    n_images = len(own.image_names)
-    return Compared(team, both, name, n_images, sources, tuple(notes), headlines)
+    return Compared(team, both, name, len(own.image_names), sources, tuple(notes), headlines)
 
 
 def file_names(data: Dataset, otherwise: str) -> str:

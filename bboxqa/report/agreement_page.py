@@ -320,7 +320,6 @@ def agreement_pages(
     ]
     n_images = f" on {count(summary['n_images'], 'image')}" if summary["n_images"] else ""
     sections = [each for each in made if each is not None]
-    anchors = {section.name: section.title for section in sections}
     page = render(
         "agreement",
         linked=target.split,
@@ -332,7 +331,7 @@ def agreement_pages(
         next_step=next_step(of.part, of.diagnosis),
         people=annotator_lines(of),
         send_back=_send_back(of, reference),
-        anchors=anchors
+        anchors={section.name: section.title for section in sections}
         | ({"images": "Images"} if images.pictures else {})
         | {"reproduce": "How to reproduce"},
         sections=sections,

@@ -464,8 +464,7 @@ def next_step(part: Values, diagnosis: Values | None) -> str:
         return _BY_CHANCE
     if diagnosis is None or "advice" not in diagnosis or not part["n_units"]:
         return ""
-    rows = diagnosis["decomposition"]
-    if [row["kind"] for row in rows if row["n_any"]] == [ALL_AGREE]:
+    if [row["kind"] for row in diagnosis["decomposition"] if row["n_any"]] == [ALL_AGREE]:
         return _NOTHING
     advice = diagnosis["advice"]
     told = f"{advice[:1].upper()}{advice[1:]}, and have the objects below corrected."

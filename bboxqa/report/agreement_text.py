@@ -142,8 +142,7 @@ def _warnings(result: MeasuredAgreement, story: Story | None, *, is_chance: bool
             f"{percent(part.place.below_threshold, 0)} of the pairs behind class and place are "
             f"below {part.threshold_label}"
         )
-    above = part.existence.alpha
-    if above < _LITTLE and part.existence.chance > CHANCE and not is_chance:
+    if part.existence.alpha < _LITTLE and part.existence.chance > CHANCE and not is_chance:
         yield (
             "most of existence is chance: annotations of other images match nearly as often, as "
             "objects lie in similar places"

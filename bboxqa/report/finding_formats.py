@@ -87,8 +87,7 @@ def sarif_lines(report: FoundReport) -> Iterator[str]:
     if left_out := n_found - min(len(named), _MOST_RESULTS):
         text = f"{left_out:,} more findings are not among the results: at most {_MOST_RESULTS:,} "
         text += "are written, the worst first, and of each rule as many as --max-findings says."
-        notification = {"level": "warning", "message": {"text": text}}
-        invocation["toolExecutionNotifications"] = [notification]
+        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text}}]
     rules = [
         {
             "id": rule.code,

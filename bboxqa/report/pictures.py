@@ -215,8 +215,7 @@ def image_pages(images: ShownImages) -> Iterator[tuple[str, str]]:
         for place, start in enumerate(starts, 1)
     ]
     for (name, numbers), start in zip(others, starts, strict=True):
-        shown = images.pictures[start : start + _OF_A_PAGE]
         yield name, render(
             "images", linked=True, title=f"Images {numbers}", name=name, index=INDEX,
-            others=others, images=images, pictures=shown,
+            others=others, images=images, pictures=images.pictures[start : start + _OF_A_PAGE],
         )  # fmt: skip

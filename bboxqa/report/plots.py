@@ -138,8 +138,7 @@ def _of_rows(
     for place, (_, figure, _) in enumerate(rows):
         value, interval = figure["value"], figure["interval"]
         if interval is not None:
-            line = [(end, place) for end in interval]
-            marks.append(Path(line, SERIES[0], width=8, opacity=0.4))
+            marks.append(Path([(end, place) for end in interval], SERIES[0], width=8, opacity=0.4))
         if value is not None:
             marks.append(Dot(value, place, SERIES[0]))
     return Chart(
@@ -275,8 +274,7 @@ def _matrix(
         x, y, color = column_of[column], row_of[row], DIM
         if value is not None:
             fill = _CIVIDIS[round(10 * min(max(value, 0.0), 1.0))]
-            corners = rectangle((x - 0.5, y - 0.5), (x + 0.5, y + 0.5))
-            marks.append(Path(corners, BACK, fill, 0.8))
+            marks.append(Path(rectangle((x - 0.5, y - 0.5), (x + 0.5, y + 0.5)), BACK, fill, 0.8))
             color = readable_on(fill)
         if text:
             marks.append(Text(x, y, text, letter, "middle", color))
@@ -376,8 +374,7 @@ def draw_chart(chart: Chart, ax: "Axes | None" = None) -> "Axes":
                     rotation=45 * mark.is_turned, rotation_mode="anchor",
                 )  # fmt: skip
             elif isinstance(mark, Dot):
-                size_of = 2 * scale * RADIUS
-                ax.plot([mark.x], [mark.y], "o", color=mark.color, markersize=size_of)
+                ax.plot([mark.x], [mark.y], "o", color=mark.color, markersize=2 * scale * RADIUS)
             else:
                 ax.add_patch(PathPatch(
                     Outline(mark.points), facecolor=mark.fill, edgecolor=mark.color,

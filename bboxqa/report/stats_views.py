@@ -203,12 +203,11 @@ def _pairs(task: TaskEstimates) -> list[dict[str, Any]]:
         return []
     names, fields = task.annotator_names, task.pairs.__struct_fields__
     rows = zip(*(getattr(task.pairs, field).tolist() for field in fields), strict=True)
-    found = [dict(zip(fields, row, strict=True)) for row in rows]
     return [
         {"first": names[row["first"]], "second": names[row["second"]], "n_shared": row["n_shared"]}
         | {name: json_value(row[name])
            for name in ("observed", "expected", "kappa", "interval", "standard_error")}
-        for row in found
+        for row in [dict(zip(fields, row, strict=True)) for row in rows]
     ]  # fmt: skip
 
 

@@ -181,8 +181,7 @@ def _of_some(
     if drawn.times is not None:
         by_place = by_place[~np.isnan(drawn.times.seconds[by_place])]
         image = drawn.image[by_place].astype(np.int64)
-        time = medians(drawn.times.seconds[by_place], image, n_images)
-        values["time"] = time[cells.image[own]]
+        values["time"] = medians(drawn.times.seconds[by_place], image, n_images)[cells.image[own]]
     found = dependence(values, failed, 2 * len(values) * len(of.names))
     if found is None or found.covariate == "number":
         n_empty = len(distinct(in_empty))
@@ -573,5 +572,4 @@ def joint_findings(of: Diagnosed) -> Iterator[Finding]:
             size, name = float(figures.value[who, order[0]]), of.names[who]
             values = {"joints": first_few(own, _MOST_JOINTS)}
             cause = Kind.BADLY_PLACED if kind == "swapped_share" else None
-            table = "joint_annotators"
-            yield Finding(kind, (name,), size, size, values, cause, table=table)
+            yield Finding(kind, (name,), size, size, values, cause, table="joint_annotators")
