@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few
-from bboxqa.diagnostics.object_cells import medians
 from bboxqa.geometry.box_similarities import given_sigmas
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.registry import similarity
@@ -111,10 +110,13 @@ def estimated_sigmas(data: Dataset) -> _Sigmas:
 
 def _spreads(data: Dataset, left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the sigma of each category and joint from pairs, (C, J); NaN with few of them."""
+    # Only --sigmas estimated needs it.
+    from bboxqa.diagnostics.object_cells import medians
+
     of, points = data.annotations, data.annotations.keypoints
     most = max(map(len, data.joint_names), default=0)
     found = np.full(len(data.joint_names) * most, nan)
-    if points is not None and len(left):
+    if points is not None:
         area, _ = points.packed().scales(of.bbox)
         first, second, number, offsets = points.joints_of_pairs(left, right)
         joint = np.arange(len(number)) - offsets[:-1][number]
