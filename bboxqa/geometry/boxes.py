@@ -102,10 +102,7 @@ def rotated_iou(left: FloatArray, right: FloatArray) -> FloatArray:
     shared = np.zeros(len(frame))
     for begin, end in ((0, 1), (1, 2), (2, 3), (3, 0)):
         shared += _under_edge(x[begin], y[begin], x[end], y[end], frame[:, 2] / 2, frame[:, 3] / 2)
-    intersection = np.clip(shared, 0, np.minimum(*areas))
-    union = areas[0] + areas[1] - intersection
-    result = np.zeros(len(left))
-    np.divide(intersection, union, out=result, where=np.minimum(*areas) > 0)
+    result = iou_of(*areas, np.clip(shared, 0, np.minimum(*areas)))
     result[(left == right).all(1) & (areas[0] > 0)] = 1
     return result
 
