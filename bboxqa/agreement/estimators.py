@@ -142,6 +142,10 @@ class SumTable(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The table itself, (D, G)."""
         return self.make()
 
+    def drawn(self, clusters: IndexArray) -> Any:
+        """Return the sums of the clusters that are drawn, (D, C)."""
+        return self.sums if len(clusters) == self.sums.shape[1] else self.sums[:, clusters]
+
 
 def table_of(
     row: IndexArray,
@@ -230,11 +234,6 @@ class Estimator(FrozenArrays, frozen=True, eq=False):
     def sums(self) -> Any:
         """The contribution of each cluster, (D, G)."""
         return self.table.sums
-
-    def drawn_sums(self) -> Any:
-        """Return the sums of the clusters that are drawn, (D, C)."""
-        sums = self.sums
-        return sums if len(self.clusters) == sums.shape[1] else sums[:, self.clusters]
 
 
 def undefined(

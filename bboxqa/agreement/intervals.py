@@ -76,8 +76,6 @@ def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int)
     none = np.full((denominator.shape[0], 2), np.nan)
     n_images = n_nonzero(denominator)
     known = np.flatnonzero(n_images > 1)
-    if not bootstrap or len(known) == 0:
-        return none
     above, below = numerator[known], denominator[known]
     value = np.asarray(above.sum(1), np.float64).ravel() / np.asarray(below.sum(1)).ravel()
     none[known] = drawn_intervals(

@@ -164,7 +164,7 @@ def count_objects_of_pairs(
     n_annotators = assigned.shape[1]
     image, annotator = np.nonzero(assigned)
     n_drawn = drawn_in_cells(annotations, assigned).astype(np.float64)
-    tallies = []
+    tallies = [(np.zeros(0, np.int64), np.zeros(0))]
     for start, stop in image_chunks(image):
         left, right = pairs_within(image[start:stop])
         both = annotator[start:stop][left] * n_annotators + annotator[start:stop][right]
@@ -202,8 +202,6 @@ def image_chunks(image: IndexArray) -> Iterator[tuple[int, int]]:
 
 def _joined_sums(parts: Sequence[tuple[IndexArray, Any]]) -> tuple[IndexArray, Any]:
     """Return all keys, sorted, and the sums of their amounts."""
-    if not parts:
-        return np.zeros(0, np.int64), np.zeros(0)
     keys, place = np.unique(np.concatenate([key for key, _ in parts]), return_inverse=True)
     amounts = np.concatenate([amount for _, amount in parts])
     return keys, sum_by(place, amounts, len(keys)).astype(amounts.dtype, copy=False)

@@ -167,21 +167,18 @@ def threshold_intervals(
         drawn = replicates_of_all(estimators, replicates, seed, on_progress)
     figures = [sums.figures() for sums in thresholds]
     found: list[Intervals] = [{} for _ in thresholds]
-    for index, kind in estimators:
-        sums = thresholds[index]
-        replicated = np.atleast_2d(drawn[index, kind])
-        names = _FIGURES if kind == "objects" else (kind,)
+    for (index, kind), replicated in drawn.items():
         if kind == "categories":
-            alpha, _, n_images = alpha_per_category(sums.coincidences)
-            of_values, made_of = alpha[values], n_images[values]
+            alpha, _, n_images = alpha_per_category(counted[index])
+            found[index][kind] = np.full((len(alpha), 2), np.nan)
+            found[index][kind][values] = covering_intervals(
+                alpha[values], replicated, n_images[values]
+            )
         else:
-            own = [figures[index][name] for name in names]
-            of_values, made_of = (np.array(each) for each in zip(*own, strict=True))
-        intervals = covering_intervals(of_values, replicated, made_of)
-        if kind == "categories":
-            found[index][kind] = np.full((sums.coincidences.n_values, 2), np.nan)
-            found[index][kind][values] = intervals
-        else:
+            names = _FIGURES if kind == "objects" else (kind,)
+            own = zip(*(figures[index][name] for name in names), strict=True)
+            of_values, made_of = map(np.array, own)
+            intervals = covering_intervals(of_values, np.atleast_2d(replicated), made_of)
             found[index] |= {name: intervals[[row]] for row, name in enumerate(names)}
     return found
 

@@ -65,10 +65,8 @@ def overlapping(
     Each appears once as `later`; `earlier` is the one that reaches furthest. Both are (P,) int64.
     Segments are sorted by annotator and start; times are milliseconds, 0 or more.
     """
-    if len(start) == 0:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     # Shift annotators apart, so that no segment reaches those of the next one.
-    shift = np.unique(annotator, return_inverse=True)[1] * int(end.max())
+    shift = np.unique(annotator, return_inverse=True)[1] * int(end.max(initial=0))
     reach = np.maximum.accumulate(end + shift)
     furthest = np.maximum.accumulate(
         np.where(np.diff(reach, prepend=-1) > 0, np.arange(len(reach)), 0)

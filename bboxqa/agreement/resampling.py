@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from functools import cache, lru_cache
 from math import ceil, exp, floor, hypot, nan, sqrt
 from statistics import NormalDist
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -15,7 +15,6 @@ from bboxqa.agreement.estimators import (
     ROUNDING,
     Estimator,
     Resampled,
-    SumTable,
     normal_share,
     t_quantile,
 )
@@ -150,37 +149,28 @@ def replicates_of_all(
     kinds: dict[bytes, list[Name]] = {}
     for name, estimator in estimators.items():
         kinds.setdefault(estimator.clusters.tobytes(), []).append(name)
-    found: dict[Name, FloatArray] = {name: np.zeros(0) for name in estimators}
+    found: dict[Name, list[FloatArray]] = {name: [] for name in estimators}
     done, total = 0, replicates * len(kinds)
     for names in kinds.values():
         clusters = estimators[names[0]].clusters
-        tables: dict[SumTable, Any] = {}
-        for table in dict.fromkeys(estimators[name].table for name in names):
-            is_whole = len(clusters) == table.sums.shape[1]
-            tables[table] = table.sums if is_whole else table.sums[:, clusters]
-        stop = 0
+        used = dict.fromkeys(estimators[name].table for name in names)
+        tables = {table: table.drawn(clusters) for table in used}
         for counts in drawn_counts(len(clusters), replicates, seed):
             weights = counts.astype(np.float64)
-            start, stop = stop, stop + weights.shape[1]
-            sums: dict[SumTable, FloatArray] = {
-                table: np.asarray(own @ weights) for table, own in tables.items()
-            }
+            sums = {table: np.asarray(own @ weights) for table, own in tables.items()}
             for name in names:
-                values = estimators[name].evaluate(sums[estimators[name].table])
-                if not start:
-                    found[name] = np.empty((*values.shape[:-1], replicates))
-                found[name][..., start:stop] = values
+                found[name].append(estimators[name].evaluate(sums[estimators[name].table]))
             done += weights.shape[1]
             if on_progress is not None:
                 on_progress(done, total)
-    return found
+    return {name: np.concatenate(parts, axis=-1) for name, parts in found.items()}
 
 
 def jackknife(estimator: Estimator) -> FloatArray:
     """Return the coefficient without each cluster, (G,) (Quenouille 1949; Tukey 1958)."""
     if estimator.without is not None:
         return estimator.without
-    sums = estimator.drawn_sums()
+    sums = estimator.table.drawn(estimator.clusters)
     depth, n_clusters = sums.shape
     total = np.asarray(sums.sum(1), np.float64).reshape(depth, 1)
     step = max(1, _WEIGHTS // max(depth, 1))
@@ -304,20 +294,16 @@ def paired_difference(
             status = f"{which}: {estimator.status}"
             return Difference(nan, (nan, nan), nan, status, len(names), n_common)
     places = np.searchsorted(names, ours), np.searchsorted(names, theirs)
-    sums = first.drawn_sums(), second.drawn_sums()
+    sums = first.table.drawn(first.clusters), second.table.drawn(second.clusters)
     parts: list[FloatArray] = [np.zeros(0)]
-    if len(names) > 1:
-        for counts in drawn_counts(len(names), replicates, seed):
-            left, right = (
-                estimator.evaluate(np.asarray(table @ counts[place].astype(np.float64)))
-                for estimator, table, place in zip((first, second), sums, places, strict=True)
-            )
-            parts.append(left - right)
-    drawn = np.concatenate(parts)
-    low, high = nan, nan
-    if len(drawn):
-        fewest = np.array([min(len(ours), len(theirs))])
-        low, high = covering_intervals(np.array([value]), drawn[None], fewest, 2.0)[0]
+    for counts in drawn_counts(len(names), replicates if len(names) > 1 else 0, seed):
+        left, right = (
+            estimator.evaluate(np.asarray(table @ counts[place].astype(np.float64)))
+            for estimator, table, place in zip((first, second), sums, places, strict=True)
+        )
+        parts.append(left - right)
+    drawn, fewest = np.concatenate(parts), np.array([min(len(ours), len(theirs))])
+    low, high = covering_intervals(np.array([value]), drawn[None], fewest, 2.0)[0]
     defined = drawn[~np.isnan(drawn)]
     error = float(defined.std(ddof=1)) if not np.isnan(low) and len(defined) > 1 else nan
     status = OK if n_common or not replicates else APART
@@ -366,7 +352,8 @@ def plan_clusters(
     if n_clusters > 1:
         drawn = replicates_of_all({"": estimator}, replicates, seed)[""]
         # Clusters in which nothing is compared are drawn, and make no figure more certain.
-        made_of = np.count_nonzero(np.asarray(abs(estimator.drawn_sums()).sum(axis=0)))
+        sums = estimator.table.drawn(estimator.clusters)
+        made_of = np.count_nonzero(np.asarray(abs(sums).sum(axis=0)))
         values = np.array([estimator.value])
         ends = covering_intervals(values, drawn[None], np.array([made_of]))[0]
         width = float(ends[1] - ends[0])

@@ -176,8 +176,6 @@ def _free_boxes(
         own = place[moved][left]
         hit = (bbox_iou(edges[own], edges[right]) > overlap) & (own != right)
         moved = moved[np.bincount(left[hit], minlength=len(moved)) > 0]
-        if not len(moved):
-            break
     return edges[place].round(DECIMALS)
 
 

@@ -168,8 +168,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     outline = shapes.visible_areas(document, np.flatnonzero(suspects))
     expected = np.where(outlined, outline, np.where(bare, of_box, np.nan))
     wrong = (expected > 0) & (np.abs(given - expected) > tolerance * expected + 1)
-    if suspects.any():
-        wrong &= ~(suspects & _explained(document, outline))
+    wrong &= ~(suspects & _explained(document, outline))
     expected[joined] = filled
     smaller = wrong & bare & (given < of_box) & (given > 0)
     # Areas below those of most boxes are of outlines that were left out; equal ones, of nothing.

@@ -41,8 +41,7 @@ def overlapping(
         of = np.flatnonzero(sound)
         first = layout.first_equal([column[of] for column in (group, *bbox.T, kind)])
         alone = first == np.arange(len(of))
-        if not alone.all():
-            yield np.stack([of[first[~alone]], of[~alone]])
+        yield np.stack([of[first[~alone]], of[~alone]])
         of = of[alone]
         # The IoU along each side is at least t, so that the distance of the two centres is at most
         # (1 - t) / (2 (1 + t)) of the sum of the sides: boxes that much smaller overlap.

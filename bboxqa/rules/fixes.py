@@ -138,8 +138,6 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[byt
         shown = reading.shown(edit.pointer)
         changes.append(Change(code, shown, before.decode("utf-8", "replace"), after.decode()))
     splices += _removals(text, sorted(removed))
-    if not splices:
-        return text, []
     parts, place = [], 0
     for start, stop, new in sorted(splices, key=lambda splice: splice[:2]):
         parts += [text[place:start], new]

@@ -42,9 +42,8 @@ def _new_ids(document: Document) -> IndexArray:
     repeated = (first >= 0) & (first != np.arange(len(first)))
     replaced = np.flatnonzero(whole & (repeated | (columns.id == 0)))
     largest = int(max(result.max(initial=0), 0))
-    if len(replaced):
-        fits = largest + len(replaced) <= _LARGEST
-        result[replaced] = largest + 1 + np.arange(len(replaced)) if fits else 0
+    fits = largest + len(replaced) <= _LARGEST
+    result[replaced] = largest + 1 + np.arange(len(replaced)) if fits else 0
     return result
 
 

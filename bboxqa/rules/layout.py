@@ -367,8 +367,6 @@ def copies_of(boxes: Boxes, usable: BoolArray) -> tuple[IndexArray, IndexArray]:
     repeated = np.bincount(first, minlength=len(rows))[first] > 1
     rows, group = rows[repeated], np.unique(first[repeated], return_inverse=True)[1]
     sizes, size = np.unique(boxes.size[rows], axis=0, return_inverse=True)
-    if len(sizes) < _ENOUGH_SIZES:
-        return rows[:0], rows[:0]
     pairs = distinct(group * len(sizes) + size.ravel())
     n_sizes = np.bincount(pairs // len(sizes))
     # If boxes are equal by chance, each further size has fewer groups of equal boxes.

@@ -187,7 +187,7 @@ def test_error_is_that_of_small_changes(values, name, by_shared):
     table, found = pairs.table, mean_of_pairs(pairs, by_shared=by_shared)
     assume(len(table) and (table.observed < 1 - 1e-9).all())
     assume((table.expected < 1 - 1e-9).all())
-    sums, step = found.drawn_sums(), 1e-5
+    sums, step = found.table.drawn(found.clusters), 1e-5
     n = sums.shape[1]
     moved = np.ones((n, 2 * n))
     moved[:, :n] += step * np.eye(n)
