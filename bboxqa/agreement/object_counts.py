@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,15 +73,6 @@ class ObjectSums(FrozenArrays, frozen=True, eq=False):
         return np.stack([getattr(self, field) for field in self.__struct_fields__])
 
 
-class ObjectCounts(msgspec.Struct, frozen=True, eq=False):
-    """Existence, class and place of the objects at one threshold."""
-
-    images: ObjectSums
-    """By image; the sum over images is the total."""
-    categories: ObjectSums
-    """By category; a pair counts for the categories of both annotations."""
-
-
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Return ratios, NaN where the denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -97,8 +87,8 @@ def count_objects(
     assigned: BoolArray,
     n_categories: int,
     least: float,
-) -> ObjectCounts:
-    """Count the matched pairs of annotations, and the possible ones.
+) -> tuple[ObjectSums, ObjectSums]:
+    """Count the matched pairs of annotations, and the possible ones, by image and by category.
 
     An image of k annotators who were asked, with N annotations, has (k − 1) N / 2 possible pairs.
     The ratio of the pairs that are matched if each two annotators are alone, and of possible ones,
@@ -117,10 +107,8 @@ def count_objects(
     of_left = of(category[pairs.left], category[alone[0]], sum_by(category, others, n_categories))
     of_right = of(category[pairs.right], category[alone[1]], np.zeros(n_categories))
     possible = sum_by(image, others / 2, len(assigned))
-    return ObjectCounts(
-        images=of(image[pairs.left], image[alone[0]], possible),
-        categories=ObjectSums(*(of_left.stacked() + of_right.stacked())),
-    )
+    of_images = of(image[pairs.left], image[alone[0]], possible)
+    return of_images, ObjectSums(*(of_left.stacked() + of_right.stacked()))
 
 
 def _object_sums(

@@ -302,14 +302,16 @@ def count_agreement(
     for (units, matched, alone), threshold in zip(matchings, settings.iou_threshold, strict=True):
         reliability, *others = (reliability_of(whole, each, settings) for each in units)
         n_names, least = len(data.category_names), threshold - TOLERANCE
-        objects = count_objects(data.annotations, matched, alone, data.assigned, n_names, least)
+        images, categories = count_objects(
+            data.annotations, matched, alone, data.assigned, n_names, least
+        )
         thresholds.append(
             ThresholdCounts(
                 units=units[0],
                 reliability=reliability,
-                sums=_sums(whole, settings, reliability, objects.images),
+                sums=_sums(whole, settings, reliability, images),
                 greedy=coincidences(others[0], settings.missing) if greedy else None,
-                categories=objects.categories,
+                categories=categories,
                 matched=matched,
                 alone=alone,
             )

@@ -29,10 +29,6 @@ _PIXELS = 2.0
 _ROUNDING = 1e-6
 
 
-ImagesOfBoxes = tuple[FloatArray, IndexArray | IntArray, int]
-"""The `size`, `image` and `n_images` of `Boxes`."""
-
-
 class Boxes(msgspec.Struct, frozen=True, eq=False):
     """N boxes, with what may show their layout; NaN for numbers that are unknown."""
 
@@ -58,8 +54,10 @@ class Boxes(msgspec.Struct, frozen=True, eq=False):
         return sound & ~np.isnan(self.size[:, 0] + self.size[:, 1])
 
 
-def boxes_in(columns: Columns, images: ImagesOfBoxes, author: IntArray) -> Boxes:
-    """Return the boxes of annotations, with their outlines and areas; see `Boxes`."""
+def boxes_in(
+    columns: Columns, images: tuple[FloatArray, IndexArray | IntArray, int], author: IntArray
+) -> Boxes:
+    """Return the boxes of annotations; `images` are the `size`, `image` and `n_images` of them."""
     outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
     area = np.where(outlined, np.nan, columns.area)
     bounds = outline_bounds(columns, images[0]) if outlined.any() else None
