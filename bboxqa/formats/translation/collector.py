@@ -6,9 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
-from bboxqa.core.arrays import IndexArray, TextArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.column_builder import ColumnsBuilder
@@ -47,25 +45,6 @@ class BrokenTextError(DatasetError):
     """A file that is cut off, or does not have the text format that it seems to have."""
 
 
-class Part(msgspec.Struct, frozen=True, eq=False):
-    """`WINDOW` consecutive annotations that were collected; the last part has fewer."""
-
-    members: Sequence[str]
-    """Names of files inside the source."""
-    member: IndexArray
-    """(N,) int64. Index into `members`."""
-    line: IndexArray | TextArray
-    """(N,) int64. Line numbers, counted from 1; or JSON pointers."""
-    own_ids: Sequence[str]
-    """Empty where the tool shows none, as is each of an annotation without one."""
-    held: Sequence[bytes]
-    """The annotations as JSON, which takes little memory, where they are asked for one by one."""
-
-    def where(self, place: int) -> Where:
-        """Return the location of an annotation."""
-        return Where(self.members[self.member[place]], self.line[place].item())
-
-
 _NOTHING_MORE = ReadSettings(records=True)
 
 
@@ -101,9 +80,15 @@ class Collector:
         self.category_places: list[Where] = []
         """The location of the first use of each category."""
         self.builder = ColumnsBuilder(settings)
-        self.parts: list[Part] = []
         self.n = 0
         """The number of annotations with a box."""
+        self.members: list[str] = []
+        self.ats: list[str | int] = []
+        """The file inside the source of each of these, and its place there; see `Where`."""
+        self.own_ids: list[str] = []
+        """The id that its tool shows; "" for none."""
+        self.held: list[bytes] = []
+        """Each as JSON, which takes little memory, where they are asked for one by one."""
         self.apart: Counter[str] = Counter()
         """The number of annotations without a box, by shape."""
         self.categories_apart: set[int] = set()
@@ -111,7 +96,7 @@ class Collector:
         self.records: list[Record] = []
         self.records_apart: list[Record] = []
         """The annotations with all their keys, if these are requested, and those without a box."""
-        self._waiting: list[tuple[Record, Where]] = []
+        self._waiting: list[Record] = []
         self._images: dict[Hashable, Record] = {}
         self._asked: set[tuple[int, str]] = set()
         self._works: Counter[tuple[Hashable, str]] = Counter()
@@ -293,7 +278,10 @@ class Collector:
             if self.settings.records:
                 self.records_apart.append(_without_session(record))
             return -1
-        self._waiting.append((record, where))
+        self.members.append(where.member)
+        self.ats.append(where.at)
+        self.own_ids.append(str(record.get(OWN_ID) or ""))
+        self._waiting.append(record)
         self.n += 1
         if len(self._waiting) >= WINDOW:
             self.flush()
@@ -350,29 +338,19 @@ class Collector:
 
     def flush(self) -> None:
         """Add the last annotations to the columns."""
-        if not self._waiting:
-            return
-        records, wheres = zip(*self._waiting, strict=True)
-        self._waiting, settings, held = [], self.settings, list[bytes]()
+        records, self._waiting = self._waiting, []
         for number, record in enumerate(records, self.builder.n + 1):
             record.setdefault("id", number)
-            if settings.whole and "keypoints" in record:
+            if self.settings.whole and "keypoints" in record:
                 n_seen = sum(seen > 0 for seen in record["keypoints"][2::3])
                 record.setdefault("num_keypoints", n_seen)
                 if "shape" in record:
                     # Its box is only the extent of its points.
                     del record["bbox"]
-        if settings.whole:
-            held = [*map(msgspec.json.encode, records)]
-        elif settings.records:
+        if self.settings.whole:
+            self.held += map(msgspec.json.encode, records)
+        elif self.settings.records:
             self.records += map(_without_session, records)
-        known: dict[str, int] = {}
-        member = np.array([known.setdefault(each, len(known)) for each, _ in wheres])
-        # numpy makes texts of numbers if there are both.
-        line = np.array([at for _, at in wheres])
-        own_ids = [str(record.get(OWN_ID) or "") for record in records]
-        shown = own_ids if any(own_ids) else ()
-        self.parts.append(Part([*known], member, line, shown, held))
         self.builder.add(records)
 
 

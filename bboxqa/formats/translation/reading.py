@@ -22,10 +22,10 @@ from bboxqa.formats.positions import JsonPlaces, spots
 from bboxqa.formats.records import LISTS, AnnotationFile, Category, ReadSettings, image_type
 from bboxqa.formats.scanner import Scanner
 from bboxqa.formats.source import members_of, size_and_digest
-from bboxqa.formats.translation.collector import WINDOW, BrokenTextError, Collector, Translate
+from bboxqa.formats.translation.collector import BrokenTextError, Collector, Translate
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Spot
-from bboxqa.model.table import ShownIds, joined_ids, place_in_words
+from bboxqa.model.table import ShownIds, place_in_words
 
 # Most characters of an id that are kept, since a column is as wide as its longest.
 _LONGEST = 40
@@ -57,11 +57,11 @@ class ToolOrigin(Collector):
         self._path = path
 
     def _place(self, row: int) -> Where:
-        return self.parts[row // WINDOW].where(row % WINDOW)
+        return Where(self.members[row], self.ats[row])
 
     def record(self, row: int) -> Record:
         """Return an annotation as a record of COCO."""
-        return msgspec.json.decode(self.parts[row // WINDOW].held[row % WINDOW], type=Record)
+        return msgspec.json.decode(self.held[row], type=Record)
 
     def lists(self) -> dict[str, Any]:
         """Return the records with all their keys; see `AnnotationFile.lists`."""
@@ -121,17 +121,12 @@ class ToolOrigin(Collector):
 
     def shown_ids(self) -> ShownIds | None:
         """Return what annotations are found by: the ids of their tool, or places; None if none."""
-        parts: list[ShownIds] = []
-        for part in self.parts:
-            files = [_shown_file(self._path, name) for name in part.members]
-            of_file = map(files.__getitem__, part.member.tolist())
-            places = map(place_in_words, of_file, part.line.tolist())
-            if part.own_ids:
-                pairs = zip(part.own_ids, places, strict=True)
-                parts.append(np.array([(own or at)[:_LONGEST] for own, at in pairs], np.str_))
-            else:
-                parts.append(np.array([*places], object))
-        return joined_ids(parts) if parts else None
+        files = {name: _shown_file(self._path, name) for name in {*self.members}}
+        places = map(place_in_words, map(files.__getitem__, self.members), self.ats)
+        if any(self.own_ids):
+            pairs = zip(self.own_ids, places, strict=True)
+            return np.array([(own or at)[:_LONGEST] for own, at in pairs], np.str_)
+        return np.array([*places], object) if self.n else None
 
     def _in_words(self, where: Where) -> str:
         return place_in_words(_shown_file(self._path, where.member), where.at)
@@ -170,9 +165,7 @@ def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPla
 
 
 @gc_paused()
-def _read(
-    translate: Translate, path: Path, settings: ReadSettings
-) -> tuple[RawDocument, ToolOrigin]:
+def _read(translate: Translate, path: Path, settings: ReadSettings) -> RawDocument:
     found = ToolOrigin(path, settings)
     translate(path, found)
     found.flush()
@@ -180,7 +173,7 @@ def _read(
     if found.advice and not images and not any(each.code in STOPPING for each in found.defects):
         raise DatasetError([f"{path}: is {found.title} without images"], found.advice)
     sizes = (len(images), found.n, len(categories))
-    document = RawDocument(
+    return RawDocument(
         str(path),
         b"",
         0,
@@ -192,13 +185,12 @@ def _read(
         dict.fromkeys(LISTS, (0, 0)),
         origin=found,
     )
-    return document, found
 
 
 def read_document(translate: Translate, path: Path, settings: ReadSettings) -> RawDocument:
     """Return the records of a source as a COCO document; of broken JSON, its syntax errors."""
     try:
-        document, _ = _read(translate, path, settings)
+        document = _read(translate, path, settings)
     except BrokenTextError as error:
         if path.suffix.lower() != ".json":
             raise
@@ -216,7 +208,8 @@ def read_document(translate: Translate, path: Path, settings: ReadSettings) -> R
 
 def read_file(translate: Translate, path: Path, options: ReadSettings) -> AnnotationFile:
     """Return the annotations of a source; see `bboxqa.formats.format.Reader`."""
-    document, found = _read(translate, path, options)
+    document = _read(translate, path, options)
+    found: ToolOrigin = document.origin
     problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
     columns, of_columns = measured(
         path, document.annotations, options, problems, boxes_are_outlines=True
