@@ -19,7 +19,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.shapes import LARGEST, mapping
 from bboxqa.formats.writing.content import Content, Writer, Written
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.outlines import bbox_corners, corners_of
+from bboxqa.formats.writing.outlines import four_corners
 
 _HEADER = re.compile(r"\s*(?:imagesource|gsd)\s*:", re.IGNORECASE)
 _OF_LABELS = re.compile(r"labeltxt.*|labels|annfiles", re.IGNORECASE)
@@ -93,9 +93,8 @@ def _files(content: Content) -> Iterator[Written]:
     for _, _, drawn, path in content.files(DOTA.folder, ".txt"):
         text = ""
         for each in drawn:
-            corners = corners_of(each)
-            points = (bbox_corners(each) if corners is None else corners).ravel()
-            values = " ".join(f"{value:.10g}" for value in points.tolist())
+            points = four_corners(each).ravel().tolist()
+            values = " ".join(f"{value:.10g}" for value in points)
             difficult = _mark(mapping(each.get(ATTRIBUTES)).get("difficult", 0))
             category = _as_words(content.category_names[each["category_id"]])
             text += f"{values} {category} {difficult or 0}\n"

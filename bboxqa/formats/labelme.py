@@ -22,7 +22,7 @@ from bboxqa.formats.translation.masks import picture_mask, png_of
 from bboxqa.formats.translation.reading import json_of
 from bboxqa.formats.translation.shapes import ValueProblemError, plain_text, points_of, size_of
 from bboxqa.formats.writing.content import Content, Writer, Written, image_name, is_point
-from bboxqa.formats.writing.outlines import corners_of, rings_of
+from bboxqa.formats.writing.outlines import four_corners, rings_of
 
 _LINES = {"line": "line", "linestrip": "polyline", "polyline": "polyline", "points": "point"}
 _RECTANGLES = ("rectangle", "rotation", "oriented_rectangle")
@@ -201,9 +201,7 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
             text = base64.b64encode(png_of(pixels)).decode()
             yield {**_shape(label, "mask", points, own), "mask": text}
         elif outline == "rotation":
-            corners = corners_of(each)
-            points = [] if corners is None else corners.tolist()
-            yield _shape(label, "oriented_rectangle", points, own)
+            yield _shape(label, "oriented_rectangle", four_corners(each).tolist(), own)
         elif outline == "polygon":
             yield _shape(label, "polygon", rings_of(each)[0].tolist(), own)
         else:

@@ -165,8 +165,7 @@ def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
 
 def _files(content: Content) -> Iterator[Written]:
     # The coordinate of the first pixel is the same for all annotators.
-    drawn_all = content.annotations
-    upright = [each for each in drawn_all if content.rotated(each, any_rectangle=True) is None]
+    upright = [each for each in content.annotations if content.rotated(each) is None]
     edges = _corners(upright, base=1)
     are_edges = (edges[:, :2] > edges[:, 2:]).any() or (edges == 0).any()
     base = 0 if are_edges else int((edges % 1 != 0).sum() <= _FEW_FRACTIONS * edges.size)
@@ -190,7 +189,7 @@ def _files(content: Content) -> Iterator[Written]:
             if not about["occluded"]:
                 del about["occluded"]
             kind, numbers = "bndbox", dict(zip(_BOX_SIDES, box, strict=True))
-            if (turned := content.rotated(each, any_rectangle=True)) is not None:
+            if (turned := content.rotated(each)) is not None:
                 # As roLabelImg writes it, with angles below a half turn.
                 kind = about["type"] = "robndbox"
                 x, y, width, height, degrees = turned.tolist()

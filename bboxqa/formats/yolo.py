@@ -32,7 +32,7 @@ from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, ValueProblemError
 from bboxqa.formats.writing.content import Content, Loss, Writer, Written, completed, image_name
 from bboxqa.formats.writing.names import from_place, people_paths, safe_paths
-from bboxqa.formats.writing.outlines import bbox_corners, corners_of, rings_of
+from bboxqa.formats.writing.outlines import bbox_corners, four_corners, rings_of
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -479,11 +479,6 @@ def _ring(content: Content, annotation: Record) -> FloatArray:
     return bbox_corners(annotation)
 
 
-def _four_corners(_content: Content, annotation: Record) -> FloatArray:
-    found = corners_of(annotation)
-    return bbox_corners(annotation) if found is None else found
-
-
 YOLO, YOLO_SEGMENT, YOLO_OBB, YOLO_POSE = (
     Writer(
         f"YOLO {task}",
@@ -500,7 +495,7 @@ YOLO, YOLO_SEGMENT, YOLO_OBB, YOLO_POSE = (
         ("detect", _box, ()),
         # A box is an outline of four points.
         ("segment", _ring, ("polygon", "rotation", "corners")),
-        ("OBB", _four_corners, ("corners",)),
+        ("OBB", lambda _, each: four_corners(each), ("corners",)),
         ("pose", _box, ("keypoints", "keypoint box", "visibility")),
     )
 )

@@ -186,8 +186,10 @@ def convert_with(
     if pseudonyms is not None:
         check_key(pseudonyms, [path])
     content, notes = gather(source, settings, choices, progress, pseudonyms)
-    content = replace(content, as_predictions=target.as_predictions)
-    if "keypoints" not in to_format.holds:
+    holds = to_format.holds
+    any_rectangle = "rotation" in holds and "polygon" not in holds
+    content = replace(content, as_predictions=target.as_predictions, any_rectangle=any_rectangle)
+    if "keypoints" not in holds:
         # Annotations with key points but no box are only counted.
         apart = [each for each in content.annotations if "shape" in each]
         kept = [each for each in content.annotations if "shape" not in each]
@@ -196,12 +198,8 @@ def convert_with(
     if target.image_suffix:
         content = with_suffix(content, target.image_suffix)
     if target.parts is not None:
-        of_images = target.parts.of_images(content)
-        notes = (*notes, target.parts.note(of_images))
-        if to_format.lists_parts:
-            content = replace(content, parts=of_images)
-        else:
-            to_format = in_parts(to_format, of_images)
+        content = replace(content, parts=target.parts.of_images(content))
+        notes = (*notes, target.parts.note(content.parts))
     elif to_format.lists_parts:
         notes = (*notes, _SAME_PARTS)
     losses = tuple(losses_in(content, to_format))
@@ -209,8 +207,10 @@ def convert_with(
     given = [*map(Path, paths_of(source))]
     are_refused = not target.lossy and not (given and all(map(is_review_queue, given)))
     _refuse(content, to_format, losses if are_refused else ())
-    n_files = _write(path, to_format, to_format.files(content))
-    held = content.held(to_format.holds)
+    are_apart = content.parts and not to_format.lists_parts
+    files = in_parts(content, to_format) if are_apart else to_format.files(content)
+    n_files = _write(path, to_format, files)
+    held = content.held(holds)
     sizes = n_files, len(content.images), len(content.annotations) + len(held)
     notes = (*notes, *changes, *notes_on(content, to_format))
     return Conversion(path, *sizes, tuple(content.annotators), losses, notes)

@@ -315,8 +315,7 @@ def _further(content: Content) -> tuple[list[str], str]:
 def _table(content: Content) -> tuple[list[str], list[list[Any]]]:
     """Return the columns and the rows, one without a box for each annotator who drew nothing."""
     more, track = _further(content)
-    turned = {each["id"]: content.rotated(each, any_rectangle=True) for each in content.annotations}
-    has_turned = any(each is not None for each in turned.values())
+    has_turned = any(content.rotated(each) is not None for each in content.annotations)
     names = [*COLUMNS, *[_ROTATION] * has_turned, *[_TRACK] * bool(track), *more]
     rows = []
     for place, image in enumerate(content.images):
@@ -328,7 +327,7 @@ def _table(content: Content) -> tuple[list[str], list[list[Any]]]:
                 rows.append([*map(first.get, names)])
             for each in drawn:
                 box, degrees = each["bbox"], 0.0
-                if (found := turned[each["id"]]) is not None:
+                if (found := content.rotated(each)) is not None:
                     x, y, width, height, degrees = found.tolist()
                     box = [x - width / 2, y - height / 2, width, height]
                 row = each | first | dict(zip(("x", "y", *SIDES), box, strict=True))

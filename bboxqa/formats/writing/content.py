@@ -25,7 +25,6 @@ from bboxqa.formats.writing.outlines import (
     has_other_bounds,
     outlines_of,
     rings_of,
-    said_angle,
 )
 from bboxqa.model.masks import MAX_MASK_PIXELS
 
@@ -78,8 +77,10 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     masks: RowMasks = msgspec.field(default_factory=RowMasks)
     as_predictions: bool = False
     """Whether to write predictions instead of annotations for Label Studio."""
+    any_rectangle: bool = False
+    """Whether a rectangle is a rotated box also without an angle, and not a polygon."""
     parts: Mapping[int, str] = msgspec.field(default_factory=dict)
-    """The part of each image, by its id, for a format that lists the images of parts."""
+    """The part of each image, by its id, if there are parts."""
 
     @cached_property
     def annotators(self) -> list[str]:
@@ -108,19 +109,15 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def outlines(self) -> dict[int, Outline]:
         """The outlines of annotations, by id."""
-        return outlines_of(self.annotations)
+        return outlines_of(self.annotations, any_rectangle=self.any_rectangle)
 
-    def kind_of(self, annotation: Record, *, any_rectangle: bool = False) -> Kind:
-        """Return the kind of outline; that of a rectangle without an angle is mostly "polygon"."""
-        kind = self.outlines[annotation["id"]].kind
-        if kind == "rotation" and not any_rectangle and np.isnan(said_angle(annotation)):
-            return "polygon"
-        return kind
+    def kind_of(self, annotation: Record) -> Kind:
+        """Return the kind of outline."""
+        return self.outlines[annotation["id"]].kind
 
-    def rotated(self, annotation: Record, *, any_rectangle: bool = False) -> FloatArray | None:
+    def rotated(self, annotation: Record) -> FloatArray | None:
         """Return the rotated box of an annotation, (5,), read-only; else None."""
-        is_rotated = self.kind_of(annotation, any_rectangle=any_rectangle) == "rotation"
-        return self.outlines[annotation["id"]].box if is_rotated else None
+        return self.outlines[annotation["id"]].box
 
     def joints_of(self, annotation: Record) -> list[Joint]:
         """Return the joints of an annotation; joints without a name are numbered."""
@@ -448,7 +445,7 @@ class Parts(msgspec.Struct, frozen=True):
             raise ConfigError(f"part {empty[0]} gets no image: there are {some}")
         return found
 
-    def note(self, found: dict[int, str]) -> str:
+    def note(self, found: Mapping[int, str]) -> str:
         """Return how many images each part has, and how they were drawn."""
         n_of = Counter(found.values())
         shown = ", ".join(f"{name} {n_of[name]:,}" for name, _ in self.shares)
@@ -456,22 +453,18 @@ class Parts(msgspec.Struct, frozen=True):
         return f"images of parts, drawn by {how} with seed {self.seed}: {shown}"
 
 
-def in_parts(to_format: Writer, of_images: dict[int, str]) -> Writer:
-    """Return a writer of a folder with a file or folder for each part."""
-
-    def parted(content: Content) -> Iterator[Written]:
-        for part in dict.fromkeys(of_images.values()):
-            ids = {each for each, own in of_images.items() if own == part}
-            places = [place for place, each in enumerate(content.images) if each["id"] in ids]
-            taken = replace(
-                content,
-                images=[content.images[place] for place in places],
-                asked=[content.asked[place] for place in places],
-                annotations=[each for each in content.annotations if each["image_id"] in ids],
-                apart=[each for each in content.apart if each.get("image_id") in ids],
-            )
-            for each in to_format.files(taken):
-                parts = (part, *each.parts) if each.parts else (f"{part}{to_format.suffixes[0]}",)
-                yield Written(parts, each.data)
-
-    return replace(to_format, files=parted)
+def in_parts(content: Content, to_format: Writer) -> Iterator[Written]:
+    """Yield the files of a content in a folder with a file or folder for each part."""
+    for part in dict.fromkeys(content.parts.values()):
+        ids = {each for each, own in content.parts.items() if own == part}
+        asked = zip(content.images, content.asked, strict=True)
+        taken = replace(
+            content,
+            images=[each for each in content.images if each["id"] in ids],
+            asked=[names for image, names in asked if image["id"] in ids],
+            annotations=[each for each in content.annotations if each["image_id"] in ids],
+            apart=[each for each in content.apart if each.get("image_id") in ids],
+        )
+        for each in to_format.files(taken):
+            parts = (part, *each.parts) if each.parts else (f"{part}{to_format.suffixes[0]}",)
+            yield Written(parts, each.data)

@@ -116,10 +116,9 @@ def said(record: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
     holds, title = to_format.holds, to_format.title
-    any_rectangle = "rotation" in holds and "polygon" not in holds
     lost, held, moved = defaultdict[str, list[Record]](list), list[Record](), list[Record]()
     for each in content.annotations:
-        kind = content.kind_of(each, any_rectangle=any_rectangle)
+        kind = content.kind_of(each)
         is_cornered = "corners" in holds and corners_of(each) is not None
         if kind != "box" and kind not in holds and not is_cornered:
             lost[kind].append(each)

@@ -65,6 +65,12 @@ def corners_of(annotation: Record) -> FloatArray | None:
     return None if points is None else np.array(points, np.float64).reshape(-1, 2)
 
 
+def four_corners(annotation: Record) -> FloatArray:
+    """Return the four corners of an annotation, (4, 2); of other outlines, those of the box."""
+    found = corners_of(annotation)
+    return bbox_corners(annotation) if found is None else found
+
+
 def bbox_corners(annotation: Record) -> FloatArray:
     """Return the corners of the box of an annotation, (4, 2)."""
     # Adding 0 makes 0 of -0, which some files have.
@@ -109,8 +115,8 @@ def said_angle(annotation: Record) -> float:
     return found if np.isfinite(found) else np.nan
 
 
-def outlines_of(annotations: Sequence[Record]) -> dict[int, Outline]:
-    """Return the outlines of annotations, by id."""
+def outlines_of(annotations: Sequence[Record], *, any_rectangle: bool) -> dict[int, Outline]:
+    """Return the outlines of annotations, by id; with an angle, or `any_rectangle`, rotated."""
     found: dict[int, Outline] = {}
     drawn, points = list[Record](), list[list[float]]()
     for each in annotations:
@@ -129,7 +135,7 @@ def outlines_of(annotations: Sequence[Record]) -> dict[int, Outline]:
     said = np.array([*map(said_angle, drawn)])
     is_box = _distances(four, corners(upright(bbox))) <= _SAME
     boxes, is_rectangle = from_corners(four)
-    is_rectangle &= boxes[:, 2] * boxes[:, 3] != 0
+    is_rectangle &= (boxes[:, 2] * boxes[:, 3] != 0) & (any_rectangle | ~np.isnan(said))
     rows = np.flatnonzero(~np.isnan(said))
     turned, own = turned_to(boxes[rows], said[rows]), said[rows]
     off = np.deg2rad(np.abs((turned[:, 4] - own + 180) % 360 - 180))
