@@ -46,14 +46,11 @@ from bboxqa.formats.records import (
 MOST_NUMBERS = 8
 """The most numbers of a box: x and y of four corners."""
 
-PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": {list}}
-"""The types of keys that almost all records have; four numbers count as a list."""
-
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints",
            "score")  # fmt: skip
 _LENGTHS = (5, MOST_NUMBERS)
 _OTHERS = ("composed_names", "text_ids", "marks", "empty_ids")
-# Type, width and value for missing keys of columns.
+# Type, width and value for missing keys of columns; None where records have any number of values.
 _COLUMNS: dict[str, tuple[str, int, Any]] = {
     "record": ("u1", 0, 0), "bbox": ("f8", 4, np.nan),
     **dict.fromkeys(("area", "score", "angle"), ("f8", 0, np.nan)),
@@ -63,16 +60,15 @@ _COLUMNS: dict[str, tuple[str, int, Any]] = {
     **dict.fromkeys(ID_KEYS, ("i8", 0, 0)),
     **{f"kind.{key}": ("u1", 0, Kind.MISSING) for key in _FIELDS},
     **{f"{part}.{key}": ("?", 0, False) for part in ("whole", "valid") for key in ID_KEYS},
+    **dict.fromkeys(
+        ("rings.row", "rings.place", "rings.n_numbers", "rles.row", "rles.total", "rles.area",
+         "keypoints.row", "keypoints.n_numbers", "rotations.row", "rotations.n_numbers"),
+        ("i8", 0, None)),
+    **dict.fromkeys(("keypoints.numbers", "rotations.angle"), ("f8", 0, None)),
+    "rings.xy": ("f8", 2, None), "rles.size": ("i8", 2, None), "rles.bounds": ("f8", 4, None),
+    "rles.problem": ("i4", 0, None), "rotations.values": ("f8", MOST_NUMBERS, None),
 }  # fmt: skip
-_PARTS: dict[str, tuple[type, dict[str, tuple[str, int]]]] = {
-    "rings": (Rings, {"row": ("i8", 0), "place": ("i8", 0), "n_numbers": ("i8", 0),
-                      "xy": ("f8", 2)}),
-    "rles": (Rles, {"row": ("i8", 0), "size": ("i8", 2), "total": ("i8", 0), "area": ("i8", 0),
-                    "bounds": ("f8", 4), "problem": ("i4", 0)}),
-    "keypoints": (Keypoints, {"row": ("i8", 0), "n_numbers": ("i8", 0), "numbers": ("f8", 0)}),
-    "rotations": (Rotations, {"row": ("i8", 0), "n_numbers": ("i8", 0),
-                              "values": ("f8", MOST_NUMBERS), "angle": ("f8", 0)}),
-}  # fmt: skip
+_PARTS = {"rings": Rings, "rles": Rles, "keypoints": Keypoints, "rotations": Rotations}
 
 
 class Window:
@@ -115,12 +111,9 @@ class TypedWindow(Window):
 
     are_typed = True
 
-    def __init__(
-        self, n: int, columns: Mapping[str, Sequence[Any]], known: Mapping[str, set[type]]
-    ) -> None:
+    def __init__(self, n: int, columns: Mapping[str, Sequence[Any]]) -> None:
         self.kinds, self.objects = np.full(n, Kind.DICT, np.uint8), [{}] * n
-        self._columns, self.keys = dict(columns), {*columns}
-        self._types = {key: types for key, types in known.items() if key in self.keys}
+        self._columns, self._types, self.keys = dict(columns), {}, {*columns}
 
 
 class ColumnsBuilder:
@@ -387,30 +380,26 @@ class ColumnsBuilder:
 
     def done(self) -> Columns:
         """Return the collected columns."""
-        found: dict[str, Any] = {}
-        for name, (dtype, width, missing) in self._columns.items():
-            found[name] = np.full((self.n, width) if width else self.n, missing, dtype)
-            for start, values in self._parts.pop(name, ()):
-                found[name][start : start + len(values)] = values
-        columns = {name: each for name, each in found.items() if "." not in name}
-        more: dict[str, dict[str, Any]] = defaultdict(dict)
-        more["rles"] = {"problems": tuple(self._problems), "counts": tuple(self._counts)}
-        for part, (kind, fields) in _PARTS.items():
-            for name, (dtype, width) in fields.items():
-                arrays = [each for _, each in self._parts.pop(f"{part}.{name}", ())]
-                array = np.concatenate(arrays or [np.zeros(0)]).astype(dtype, copy=False)
-                more[part][name] = array.reshape(-1, width) if width else array
-            if part == "rings":
-                ends = np.cumsum(more[part]["n_numbers"] // 2)
-                more[part]["offsets"] = np.concatenate([[0], ends])
-            columns[part] = kind(**more[part])
+        found: dict[str, Any] = defaultdict(dict)
+        found["rles"] = {"problems": tuple(self._problems), "counts": tuple(self._counts)}
+        for name, (kind, width, missing) in self._columns.items():
+            parts, sides = self._parts.pop(name, []), (width,) * bool(width)
+            if missing is None:
+                whole = [np.zeros((0, *sides), kind), *(values for _, values in parts)]
+                array = np.concatenate(whole).astype(kind, copy=False)
+            else:
+                array = np.full((self.n, *sides), missing, kind)
+                for start, values in parts:
+                    array[start : start + len(values)] = values
+            part, _, key = name.partition(".")
+            found[part if key else ""][key or part] = array
+        ends = np.cumsum(found["rings"]["n_numbers"] // 2)
+        found["rings"]["offsets"] = np.concatenate([[0], ends])
         return Columns(
-            **columns,
-            kind={key: found[f"kind.{key}"] for key in _FIELDS},
-            whole={key: found[f"whole.{key}"] for key in ID_KEYS},
-            valid={key: found[f"valid.{key}"] for key in ID_KEYS},
+            **found.pop(""),
+            **{name: kind(**found.pop(name)) for name, kind in _PARTS.items()},
+            **found,
             track_names=tuple(self._track_names),
-            annotator={key: found[f"annotator.{key}"] for key in self.settings.keys},
             annotator_names=tuple(self._names),
             annotator_texts=self._texts,
             segments=None if self._segments is None else self._segments.done(),

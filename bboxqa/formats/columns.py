@@ -283,8 +283,8 @@ def floats(values: Sequence[Any]) -> FloatArray:
 
 
 def boxes_of(column: Sequence[Any], types: set[type], *, are_floats: bool = False) -> FloatArray:
-    """Return boxes, (N, 4); NaN for other than four finite numbers; tuples have four floats."""
-    if types == {list} and (type(column[0]) is tuple or set(map(len, column)) <= {4}):
+    """Return boxes, (N, 4); NaN for other than four finite numbers."""
+    if types == {list} and set(map(len, column)) <= {4}:
         flat = list(chain.from_iterable(column))
         if are_floats or are_numbers(flat):
             numbers = np.array(flat, np.float64) if are_floats else floats(flat)
