@@ -220,10 +220,8 @@ def alpha(
 
         def evaluate(column: FloatArray) -> FloatArray:
             n, first, second, within = column
-            with np.errstate(divide="ignore", invalid="ignore"):
-                between = 2 * (n * second - first**2)
-                result: FloatArray = 1 - within * (n - 1) / between
-            return np.where(between > ROUNDING * n * second, result, np.nan)
+            between = 2 * (n * second - first**2)
+            return _of_parts(n, within, np.where(between > ROUNDING * n * second, between, 0))
 
         mean = float(marginal @ place) / total
         mean_to = (place - mean) ** 2 + float(marginal @ (place - mean) ** 2) / total

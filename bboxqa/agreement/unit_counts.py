@@ -12,6 +12,7 @@ from bboxqa.core.arrays import (
     FrozenArrays,
     IndexArray,
     IntArray,
+    pairs_within,
     radix_order,
     rows,
     run_starts,
@@ -82,9 +83,8 @@ def from_units(
     counts = np.bincount(asked_image, minlength=len(assigned))
     starts = np.cumsum(counts) - counts
     per_unit = counts[image]
-    offsets = np.cumsum(per_unit) - per_unit
+    place, offsets = rows(starts[image], starts[image] + per_unit)
     unit = np.repeat(np.arange(len(image)), per_unit)
-    place = np.arange(len(unit)) + np.repeat(starts[image] - offsets, per_unit)
     annotator = asked_annotator[place].astype(np.int32)
     # The rank of each annotation's author among the annotators of its image.
     n_annotators = assigned.shape[1]
@@ -195,12 +195,7 @@ class ValuePairs(FrozenArrays, frozen=True, eq=False):
 
 def value_pairs(counts: UnitCounts) -> ValuePairs:
     """Return all pairs of different values of each unit."""
-    starts = run_starts(counts.unit)
-    stops = np.append(starts[1:], len(counts.unit))[: len(starts)]
-    entry = np.arange(len(counts.unit))
-    stop = np.repeat(stops, stops - starts)
-    partner, _ = rows(entry + 1, stop)
-    entry = np.repeat(entry, stop - entry - 1)
+    entry, partner = pairs_within(counts.unit)
     unit = counts.unit[entry]
     amount = 2 * counts.count[entry] * counts.count[partner] / (counts.size[unit] - 1)
     key = counts.value[entry] * counts.n_values + counts.value[partner]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from itertools import accumulate
+from math import prod
 from os import PathLike
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 from weakref import WeakKeyDictionary
@@ -134,14 +135,8 @@ def distinct_rows(*columns: NDArray[Any]) -> tuple[IndexArray, IndexArray, Index
     """Return the distinct rows of C columns, (C, K), sorted, the row of each, and their counts."""
     sizes = [1 + int(column.max(initial=0)) for column in columns]
     # Sorting one combined key is many times faster than sorting several.
-    key, size = columns[0].astype(np.int64), sizes[0]
-    for column, more in zip(columns[1:], sizes[1:], strict=True):
-        key, size = key * more + column, size * more
-    keys, place = compact(key, size)
-    found = np.empty((len(columns), len(keys)), np.int64)
-    for number in range(len(columns) - 1, 0, -1):
-        keys, found[number] = np.divmod(keys, sizes[number])
-    found[0] = keys
+    keys, place = compact(np.ravel_multi_index(columns, sizes), prod(sizes))
+    found = np.stack(np.unravel_index(keys, sizes))
     return found, place, np.bincount(place, minlength=len(keys))
 
 
@@ -161,15 +156,12 @@ def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
     """Return the index of each wanted number among the known ones, (N,); -1 where unknown."""
     if len(known) == 0:
         return np.full(len(wanted), -1)
-    # Nearly all files have their records in ascending order, and many number them without gaps.
+    # Many files number their records without gaps.
     if (known[1:] == known[:-1] + 1).all():
         inside = (wanted >= known[0]) & (wanted <= known[-1])
         return np.where(inside, wanted - known[0], -1)
-    if (known[1:] >= known[:-1]).all():
-        place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    else:
-        order = np.argsort(known, kind="stable")
-        place = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
+    order = np.argsort(known, kind="stable")
+    place = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
     return np.where(known[place] == wanted, place, -1)
 
 

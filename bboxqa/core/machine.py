@@ -112,15 +112,11 @@ def threads() -> int:
 
 def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
     """Yield the result of each item in order; few items are in memory at once."""
-    n_threads = threads()
-    if n_threads < 2:
-        yield from map(work, items)
-        return
-    rest = iter(items)
+    n_threads, rest = threads(), iter(items)
     first = list(islice(rest, 2))
-    if len(first) < 2:
+    if n_threads < 2 or len(first) < 2:
         # Starting a thread often takes longer than a single item.
-        yield from map(work, first)
+        yield from map(work, chain(first, rest))
         return
     from concurrent.futures import ThreadPoolExecutor
 

@@ -89,15 +89,16 @@ def such_as(number: int, example: str) -> str:
 
 def in_natural_order(names: Iterable[str]) -> list[str]:
     """Return names sorted as text, with the numbers in them compared as numbers."""
-    keyed = []
-    for name in names:
+
+    def key(name: str) -> tuple[list[tuple[str, int, str]], str]:
         pieces = _DIGITS.split(name)
         # Without leading zeros, more digits mean a larger number.
         numbers = [digits.lstrip("0") for digits in (*pieces[1::2], "")]
         pairs = zip(pieces[::2], numbers, strict=True)
         # The name comes last, as 7 is not 007.
-        keyed.append(([(text, len(number), number) for text, number in pairs], name))
-    return [name for _, name in sorted(keyed)]
+        return [(text, len(number), number) for text, number in pairs], name
+
+    return sorted(names, key=key)
 
 
 def alike(names: Iterable[str]) -> Iterator[str]:

@@ -211,11 +211,10 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     columns = [*boxes.T, document.annotations.category_id, document.once(shapes.equal_boxes)[1]]
     # Angles and key points distinguish annotations with the same given box.
     angles, points = document.annotations.rotations, document.annotations.keypoints
-    columns.append(np.zeros(len(boxes)))
-    columns[-1][angles.row] = np.nan_to_num(angles.angle)
-    for value in (points.n_visible, *points.bounds.T) if len(points.row) else ():
+    of_points = [(points.row, value) for value in (points.n_visible, *points.bounds.T)]
+    for which, value in ((angles.row, angles.angle), *of_points):
         columns.append(np.zeros(len(boxes)))
-        columns[-1][points.row] = np.nan_to_num(value)
+        columns[-1][which] = np.nan_to_num(value)
     shape = layout.first_equal([sets[of_row, 0], *(column[rows] for column in columns)])
     # Equal sets have equal boxes, in any order, on the same picture.
     order = np.lexsort((shape, of_row))

@@ -198,9 +198,7 @@ def _back(text: bytes, place: int) -> int:
 
 def key_before(text: bytes, start: int) -> int | None:
     """Return where the key of the value at a place begins; None for an item of a list."""
-    place = start - 1
-    while text[place : place + 1] in (b" ", b"\t", b"\n", b"\r"):
-        place -= 1
+    place = _back(text, start) - 1
     if text[place : place + 1] != b":":
         return None
     place = text.rindex(b'"', 0, place) - 1

@@ -70,17 +70,12 @@ def authorship(document: Document) -> Authorship:
     single = [record.get("annotator") for record in records]
     is_single = [type(name) in _NAMES and name != "" for name in single]
     by_records = document.annotator_key is None and any(is_single)
-    known: dict[str, tuple[str, ...]] = {}
-    asked: list[tuple[int, int]] = []
-    for row, (_, listed_names) in enumerate(lists):
-        own = [single[row]] if is_single[row] else None
-        value = own if by_records else listed_names
-        if value is not None:
-            # Most images have the same list, so each distinct list is converted once.
-            text = repr(value)
-            if text not in known:
-                known[text] = names_in(value) or ()
-            asked += [(row, number.setdefault(name, len(number))) for name in known[text]]
+    of_records = [[name] * known for name, known in zip(single, is_single, strict=True)]
+    asked = [
+        (row, number.setdefault(name, len(number)))
+        for row, value in enumerate(of_records if by_records else [value for _, value in lists])
+        for name in names_in(value) or ()
+    ]
     table = distinct_rows(*np.array(asked, np.int64).reshape(-1, 2).T)[0].T
     listed, picture, author = np.zeros(n_images, np.bool_), np.arange(n_images), document.annotator
     listed[table[:, 0]] = True

@@ -8,9 +8,8 @@ from bboxqa.rules.base import Example, Files, Rule, found_defects, rule
 
 def _rule(head: str, breaks: str, explanation: str, example: tuple[Example, Example]) -> Rule:
     """Return a rule about the defects that a format finds; the bad example comes first."""
-    bad, good = example
-    made = rule(head, breaks=breaks, explanation=explanation, bad=bad, good=good)
-    return made(found_defects)
+    texts = {"breaks": breaks, "explanation": explanation}
+    return rule(head, **texts, bad=example[0], good=example[1])(found_defects)
 
 
 def _changed(good: Any, *changes: tuple[str, str]) -> tuple[Example, Example]:
