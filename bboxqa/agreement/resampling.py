@@ -18,7 +18,7 @@ from bboxqa.agreement.estimators import (
     normal_share,
     t_quantile,
 )
-from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, Steps
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, Steps, listed_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
 
@@ -146,9 +146,7 @@ def replicates_of_all(
 
     Coefficients over the same clusters share the draws, and a table of several is multiplied once.
     """
-    kinds: dict[bytes, list[Name]] = {}
-    for name, estimator in estimators.items():
-        kinds.setdefault(estimator.clusters.tobytes(), []).append(name)
+    kinds = listed_by((each.clusters.tobytes(), name) for name, each in estimators.items())
     found: dict[Name, list[FloatArray]] = {name: [] for name in estimators}
     done, total = 0, replicates * len(kinds)
     for names in kinds.values():

@@ -1,6 +1,6 @@
 """Types of arrays and arguments, operations on arrays, and cached results of values."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from itertools import accumulate
 from math import prod
@@ -326,6 +326,18 @@ Progress = Callable[[str, int, int], None]
 
 Steps = Callable[[int, int], None]
 """Called as ``steps(done, total)``."""
+
+
+_Key = TypeVar("_Key")
+_Each = TypeVar("_Each")
+
+
+def listed_by(pairs: Iterable[tuple[_Key, _Each]]) -> dict[_Key, list[_Each]]:
+    """Return the values of each key, in order."""
+    found: dict[_Key, list[_Each]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 _Source = TypeVar("_Source")

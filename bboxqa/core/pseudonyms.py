@@ -49,11 +49,8 @@ def pseudonyms_of(path: Path, names: Iterable[str]) -> dict[str, str]:
 
 def identity_of_key(path: Path) -> str:
     """Return the identity of a key, which stays when names are added; a new key is begun."""
-
-    def missing(known: Mapping[str, str]) -> dict[str, str]:
-        return {} if _THIS_KEY in known else {_THIS_KEY: f"key-{token_hex(16)}"}
-
-    return _with(path, missing)[_THIS_KEY]
+    new = {_THIS_KEY: f"key-{token_hex(16)}"}
+    return _with(path, lambda known: {} if _THIS_KEY in known else new)[_THIS_KEY]
 
 
 def _with(path: Path, missing: Callable[[Mapping[str, str]], dict[str, str]]) -> dict[str, str]:

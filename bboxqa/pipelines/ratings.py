@@ -511,27 +511,24 @@ def similar_annotators(
     rated = np.flatnonzero(~np.isnan(np.diagonal(similarity)))
     compared = similarity[np.ix_(rated, rated)]
     most = min(_MOST_GROUPS, len(rated) - 1, len(np.unique(compared, axis=0)))
-    clusters, notes = dict[str, Clusters](), tuple[str, ...]()
-    if len(rated) < 3:
-        notes = (TOO_FEW,)
-    elif np.isnan(compared).any():
-        notes = (NOTHING_SHARED,)
-    elif most < 2:
-        notes = (ALL_ALIKE,)
-    else:
-        for method in get_args(Method):
-            tried = (cluster_annotators(compared, k, method, seed) for k in range(2, most + 1))
-            clusters[method] = max(
-                tried, key=lambda each: -1.0 if np.isnan(each.silhouette) else each.silhouette
-            )
+    reasons = (
+        (len(rated) < 3, TOO_FEW),
+        (bool(np.isnan(compared).any()), NOTHING_SHARED),
+        (most < 2, ALL_ALIKE),
+    )
+    notes = tuple(reason for applies, reason in reasons if applies)[:1]
+    clusters = dict[str, Clusters]()
     columns: dict[str, Column] = {
         "annotator": Categorical(np.arange(len(names), dtype=np.int32), names)
     }
     for method in get_args(Method):
-        labels = np.zeros(len(names), np.int32)
-        if method in clusters:
+        columns[method] = labels = np.zeros(len(names), np.int32)
+        if not notes:
+            tried = (cluster_annotators(compared, k, method, seed) for k in range(2, most + 1))
+            clusters[method] = max(
+                tried, key=lambda each: -1.0 if np.isnan(each.silhouette) else each.silhouette
+            )
             labels[rated] = clusters[method].labels + 1
-        columns[method] = labels
     return SimilarAnnotators(
         task=task,
         pairs=_pairs(ratings, similarity),

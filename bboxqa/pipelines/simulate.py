@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bboxqa.core.arrays import AnyPath, BoolArray, Files, FrozenArrays, IndexArray
+from bboxqa.core.arrays import AnyPath, BoolArray, Files, FrozenArrays, IndexArray, listed_by
 from bboxqa.core.errors import ConfigError, OutputError, in_python_words
 from bboxqa.core.files import filled_folder, writing
 from bboxqa.core.json_values import json_bytes
@@ -282,9 +282,8 @@ def _texts(who: str, table: str | Mapping[str, Any]) -> dict[str, list[str]]:
             words = shlex.split(table)
         except ValueError as error:
             raise ConfigError(f"{who}: {table.strip()!r} cannot be read: {error}") from None
-        for key, _, value in (word.partition("=") for word in words):
-            texts.setdefault(key, []).append(value)
-        return texts
+        pairs = (word.partition("=") for word in words)
+        return listed_by((key, value) for key, _, value in pairs)
     if not isinstance(table, Mapping):
         raise ConfigError(f"{who} is {table!r}; expected a table of errors")
     for key, value in table.items():

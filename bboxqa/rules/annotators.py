@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bboxqa.core.arrays import distinct, distinct_rows, run_starts
+from bboxqa.core.arrays import distinct, distinct_rows, listed_by, run_starts
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.records import ANNOTATOR_KEYS, ASKED_KEYS
@@ -219,14 +219,14 @@ def _copies(document: Document, _settings: ValidateSettings) -> Checked:
     # Equal sets have equal boxes, in any order, on the same picture.
     order = np.lexsort((shape, of_row))
     of_set = np.split(shape[order], np.searchsorted(of_row[order], np.arange(1, len(sets))))
-    alike: dict[tuple[int, bytes], list[int]] = {}
-    for (picture, code), own, n in zip(sets.tolist(), of_set, size.tolist(), strict=False):
-        if len(own) == n >= _MIN_COPIED:
-            alike.setdefault((picture, own.tobytes()), []).append(code)
-    images: dict[tuple[int, int], list[int]] = {}
-    for (picture, _), codes in alike.items():
-        for pair in combinations(codes, 2):
-            images.setdefault(pair, []).append(picture)
+    alike = listed_by(
+        ((picture, own.tobytes()), code)
+        for (picture, code), own, n in zip(sets.tolist(), of_set, size.tolist(), strict=False)
+        if len(own) == n >= _MIN_COPIED
+    )
+    images = listed_by(
+        (pair, picture) for (picture, _), codes in alike.items() for pair in combinations(codes, 2)
+    )
     for pair, copied in sorted(images.items()):
         left, right = (big[big[:, 1] == code, 0] for code in pair)
         shared = len(np.intersect1d(left, right, assume_unique=True))

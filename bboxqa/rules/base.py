@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, IndexArray, distinct
+from bboxqa.core.arrays import BoolArray, IndexArray, distinct, listed_by
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, RuleText, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -328,19 +328,17 @@ def found_defects(document: Document, _settings: ValidateSettings) -> Checked:
     """Yield the defects that a format found, of annotations and of other records."""
     defects = document.reading.origin.defects if document.reading.origin else ()
     owner = np.array([each.row for each in defects], np.int64)
-    of_code: dict[str, list[int]] = {}
-    for at, each in enumerate(defects):
-        of_code.setdefault(each.code, []).append(at)
-    for code, own in of_code.items():
+    for code, own in listed_by((each.code, at) for at, each in enumerate(defects)).items():
         rows = [at for at in own if owner[at] >= 0]
         yield Rows(rows, lambda at: defects[at].message, owner=owner, code=code)
         others = [at for at in own if owner[at] < 0]
-        groups: dict[tuple[str, str], list[int]] = {}
-        is_grouped = len(others) >= _MANY_PLACES or code in _BY_FILE
-        for at in others:
-            file = defects[at].where.member if code in (*_BY_FILE, *_BY_FILE_IF_MANY) else ""
-            key = (defects[at].cause, file) if is_grouped else ("", str(at))
-            groups.setdefault(key, []).append(at)
+        groups = {("", str(at)): [at] for at in others}
+        if len(others) >= _MANY_PLACES or code in _BY_FILE:
+            by_file = code in (*_BY_FILE, *_BY_FILE_IF_MANY)
+            found = ((at, defects[at]) for at in others)
+            groups = listed_by(
+                ((each.cause, each.where.member * by_file), at) for at, each in found
+            )
         for (cause, _), group in groups.items():
             n, pointers = len(group), tuple(f"/defects/{at}" for at in group)
             first, examples = defects[group[0]].message, pointers[:_EXAMPLES] if n > 1 else ()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, find
+from bboxqa.core.arrays import BoolArray, IndexArray, find, listed_by
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count, first_few
 from bboxqa.formats.columns import Kind
@@ -195,10 +195,8 @@ def _named_images(document: Document) -> IndexArray:
 def _images(document: Document, _settings: ValidateSettings) -> Checked:
     """I006 and I007: images that share a file_name, and images without annotations."""
     images, origin = document.images, document.reading.origin
-    names = dict[str, list[int]]()
-    for row, name in enumerate(images.texts("file_name")):
-        if name:
-            names.setdefault(name, []).append(row)
+    rows_of = listed_by((name, row) for row, name in enumerate(images.texts("file_name")))
+    names = {name: rows for name, rows in rows_of.items() if name}
     shared = {name: rows for name, rows in names.items()
               if len({shortened(images.get(row, "id")) for row in rows}) > 1}  # fmt: skip
     named = {row for row in range(len(images)) if images.get(row, "annotator") is not None}

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from bboxqa.core import file_names
 from bboxqa.core import image_opening as opening
-from bboxqa.core.arrays import ByteArray, IndexArray, Steps
+from bboxqa.core.arrays import ByteArray, IndexArray, Steps, listed_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.machine import threads
 from bboxqa.formats.label_folders import place_of
@@ -118,16 +118,16 @@ class ImageSearch:
     @cached_property
     def _by_place(self) -> dict[str, list[str]]:
         """The image files by the names that images of their places have."""
-        found: dict[str, list[str]] = {}
-        for file, (_, path) in self.files.items():
+        return listed_by(
+            (key, file)
+            for file, (_, path) in self.files.items()
             for key in {
                 _of_split(escaped(place_of(each) + suffix))
                 for each in (path, file)
                 # An image without a picture beside its label is named as the label.
                 for suffix in (Path(file).suffix, "")
-            }:
-                found.setdefault(key, []).append(file)
-        return found
+            }
+        )
 
     def find(self, names: Sequence[str | None]) -> list[Place]:
         """Return where each name is."""
@@ -246,11 +246,12 @@ def _meanings(
     search: ImageSearch, names: Sequence[str | None], places: Sequence[Place]
 ) -> list[list[str]]:
     """Return the files that each lost name may mean: same path, else same file name."""
-    index: dict[str, list[str]] = {}
-    for file, (_, path) in search.files.items():
-        plain = file_names.normalised_name(path)
-        for key in {plain, "/" + PurePosixPath(plain).name}:
-            index.setdefault(key, []).append(file)
+    plain_of = {file: file_names.normalised_name(path) for file, (_, path) in search.files.items()}
+    index = listed_by(
+        (key, file)
+        for file, plain in plain_of.items()
+        for key in {plain, "/" + PurePosixPath(plain).name}
+    )
 
     def meant(name: str) -> list[str]:
         plain, base = file_names.normalised_name(name), name.replace("\\", "/").rpartition("/")[2]

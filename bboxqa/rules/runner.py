@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import Progress, distinct
+from bboxqa.core.arrays import Progress, distinct, listed_by
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
 from bboxqa.core.text import first_few
@@ -56,9 +56,7 @@ def apply(
     """Apply rules that check single files, and return what they found, including consequences."""
     rules = {code: known_rules()[code] for code in codes}
     result: dict[str, list[Found]] = {code: [] for code in rules}
-    checks: dict[int, list[Rule]] = {}
-    for rule in rules.values():
-        checks.setdefault(id(rule.check), []).append(rule)
+    checks = listed_by((id(rule.check), rule) for rule in rules.values())
     for number, (first, *others) in enumerate(checks.values()):
         if progress is not None:
             progress("checking", number, len(checks))

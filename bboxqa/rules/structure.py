@@ -89,10 +89,11 @@ def _records(document: Document, _settings: ValidateSettings) -> Checked:
     sound = {"annotations": objects} | {name: each.is_object for name, each in document.lists}
     lacks = {("annotations", key): objects & (columns.kind[key] == Kind.MISSING)
              for key in _KEYS["annotations"]}  # fmt: skip
-    for name, records in document.lists:
-        for key in _KEYS[name]:
-            absent = [isinstance(value, dict) and key not in value for value in records.values]
-            lacks[name, key] = np.array(absent, np.bool_)
+    lacks |= {
+        (name, key): np.array([isinstance(v, dict) and key not in v for v in each.values], np.bool_)
+        for name, each in document.lists
+        for key in _KEYS[name]
+    }
     for name, is_object in sound.items():
         value = partial(document.locator.value, name)
         yield Rows(
