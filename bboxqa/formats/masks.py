@@ -26,7 +26,6 @@ from bboxqa.formats.translation.masks import MOST_PIXELS, Allowance, RowMask, pn
 from bboxqa.formats.translation.shapes import EmptyMaskProblemError, MaskProblemError
 from bboxqa.formats.writing.content import Content, Loss, Writer, Written, as_mask, image_name
 from bboxqa.formats.writing.losses import losses_of
-from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import flat_rings
 from bboxqa.model.masks import joined
 
@@ -406,20 +405,20 @@ def _painted(
 
 
 def _files(content: Content) -> Iterator[Written]:
-    paths = safe_paths(image_name(each) for each in content.images)
-    people = people_paths(content.annotators)
     value_of = {each["id"]: value for value, each in enumerate(content.categories, 1)}
     lines = (f"{_as_name(name)}:{value_of[key]}\n" for key, name in content.category_names.items())
     table = "".join(lines).encode()
     yield Written((NAMES,), table)
     kind = np.uint8 if len(value_of) < 1 << 8 else np.uint16
     for place, image in enumerate(content.images):
-        *folders, last = paths[image_name(image)]
+        *folders, last = content.paths[image_name(image)]
         for name, drawn in content.works(place):
             objects, _ = _painted(content, image, drawn)
             classes = np.array([0, *(value_of[each["category_id"]] for each in drawn)], kind)
             for folder, pixels in ((_OBJECTS, objects), (_CLASSES, classes[objects])):
-                yield Written((*people[name], folder, *folders, f"{last}.png"), png_of(pixels))
+                yield Written(
+                    (*content.people[name], folder, *folders, f"{last}.png"), png_of(pixels)
+                )
 
 
 MASKS = Writer(

@@ -31,7 +31,7 @@ from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import Collector
 from bboxqa.formats.translation.shapes import LEAST_PIXELS, MOST_BEYOND, ValueProblemError
 from bboxqa.formats.writing.content import Content, Loss, Writer, Written, completed, image_name
-from bboxqa.formats.writing.names import from_place, people_paths, safe_paths
+from bboxqa.formats.writing.names import from_place
 from bboxqa.formats.writing.outlines import bbox_corners, four_corners, rings_of
 
 if TYPE_CHECKING:
@@ -404,7 +404,6 @@ def _files(
     n_joints = _n_joints(content) if has_joints else 0
     parts = sorted({*content.parts.values()})
     settings = _settings(content, n_joints, parts).encode()
-    people = people_paths(content.annotators)
     classes = {each["id"]: place for place, each in enumerate(content.categories)}
     names = content.annotators or [""]
     listed: dict[tuple[str, str], list[str]]
@@ -424,18 +423,18 @@ def _files(
             values = " ".join(f"{share:.10g}" for share in shares)
             lines.append(f"{classes[each['category_id']]} {values}\n")
         yield Written(path, "".join(lines).encode())
-        inner = "/".join(path[len(people[name]) + 1 :]).removesuffix(".txt")
+        inner = "/".join(path[len(content.people[name]) + 1 :]).removesuffix(".txt")
         picture = f"./images/{from_place(image_name(image), inner)}\n"
         listed[name, content.parts.get(image["id"], _TRAIN)].append(picture)
     for (name, part), own in listed.items():
-        yield Written((*people[name], f"{part}.txt"), "".join(own).encode())
+        yield Written((*content.people[name], f"{part}.txt"), "".join(own).encode())
     for name in names:
-        yield Written((*people[name], "data.yaml"), settings)
+        yield Written((*content.people[name], "data.yaml"), settings)
 
 
 def _paths(content: Content) -> dict[str, tuple[str, ...]]:
     """Return the path of each image below its folder, without folders that belong to the format."""
-    full = safe_paths(image_name(each) for each in content.images)
+    full = content.paths
     places = {
         name: label_folders.place_of(f"{'/'.join(('labels', *path))}.txt")
         for name, path in full.items()

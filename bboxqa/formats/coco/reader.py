@@ -135,26 +135,23 @@ def _converted(
     key: str, document: RawDocument, kind: type[_Record], problems: list[str]
 ) -> list[_Record]:
     """Return the records of a list that can be used, with whole numbers as ids."""
-    values: Sequence[Any] = getattr(document, key)
     records: list[_Record] = []
-    # A number that is text with half of a surrogate pair is a UnicodeEncodeError.
-    with suppress(msgspec.ValidationError, UnicodeEncodeError):
-        records = msgspec.convert(values, list[kind])  # type: ignore[valid-type]
-    for place, value in enumerate(values if len(records) < len(values) else ()):
+    for place, value in enumerate(getattr(document, key)):
         number = whole_number(value.get("id")) if isinstance(value, dict) else None
+        problem = f"{document.name}: {key}[{place}] {UNUSABLE}"
         try:
             known = value if number is None else {**value, "id": number}
-            records.append(msgspec.convert(known, kind))
+            record = msgspec.convert(known, kind)
+        # A number that is text with half of a surrogate pair is a UnicodeEncodeError.
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
-            problems.append(f"{document.name}: {key}[{place}] {UNUSABLE} ({error})")
-    for place, record in enumerate(records):
-        if type(record.id) is int:
+            problems.append(f"{problem} ({error})")
             continue
         number = whole_number(record.id)
         if number is not None:
             record.id = number
         elif not is_id(record.id):
-            problems.append(f"{document.name}: {key}[{place}] {UNUSABLE}")
+            problems.append(problem)
+        records.append(record)
     return records
 
 

@@ -9,7 +9,6 @@ from bboxqa.formats.cvat.reader import OF_LABEL, OF_SHAPES
 from bboxqa.formats.translation.shapes import items, mapping
 from bboxqa.formats.writing.content import Content, Writer, Written, has_joints, image_name
 from bboxqa.formats.writing.losses import ATTRIBUTES
-from bboxqa.formats.writing.names import people_paths
 from bboxqa.formats.writing.outlines import Record, rings_of
 from bboxqa.formats.xml_elements import block, leaf, leaves, plain_xml, quoted
 from bboxqa.model.masks import runs_of_spans
@@ -34,9 +33,8 @@ def _files(content: Content) -> Iterator[Written]:
     for place in range(len(content.images)):
         for name, drawn in content.works(place):
             works[name].append((place, drawn))
-    folders = people_paths(works)
     for name, own in works.items():
-        parts = folders[name] or ("annotations",)
+        parts = content.people[name] or ("annotations",)
         task = {"name": name or "annotations", "size": len(own), "mode": "annotation"}
         assignee = block(3, "assignee", [leaves(4, {"username": name, "email": ""})]) * bool(name)
         meta = block(1, "meta", [block(2, "task", [leaves(3, task), labels, assignee])])

@@ -89,6 +89,16 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
         return sorted(drew.union(*self.asked))
 
     @cached_property
+    def people(self) -> dict[str, tuple[str, ...]]:
+        """The path of one part of each annotator; no parts of nobody."""
+        return people_paths(self.annotators)
+
+    @cached_property
+    def paths(self) -> dict[str, tuple[str, ...]]:
+        """A unique path for the file of each image, by its name, without suffix."""
+        return safe_paths(map(image_name, self.images))
+
+    @cached_property
     def category_names(self) -> dict[int, str]:
         """The names of categories, by id."""
         return {each["id"]: each["name"] for each in self.categories}
@@ -154,12 +164,10 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
         self, folder: str, suffix: str, paths: Mapping[str, tuple[str, ...]] | None = None
     ) -> Iterator[tuple[int, str, list[Record], tuple[str, ...]]]:
         """Yield index of image, annotator and their annotations, and the path of their file."""
-        paths = safe_paths(map(image_name, self.images)) if paths is None else paths
-        people = people_paths(self.annotators)
         for place, image in enumerate(self.images):
-            *inner, last = paths[image_name(image)]
+            *inner, last = (paths or self.paths)[image_name(image)]
             for name, drawn in self.works(place):
-                around = (*people[name], *filter(None, (folder,)))
+                around = (*self.people[name], *filter(None, (folder,)))
                 yield place, name, drawn, (*around, *inner, last + suffix)
 
 

@@ -21,7 +21,6 @@ from bboxqa.formats.writing.content import (
     image_name,
     shown_id,
 )
-from bboxqa.formats.writing.names import people_paths, safe_paths
 from bboxqa.formats.writing.outlines import ROUNDED, Record, corners_of, has_other_bounds
 
 ATTRIBUTES = "attributes"
@@ -66,10 +65,11 @@ def losses(content: Content, to_format: Writer) -> Iterator[Loss]:
         "annotator": content.annotators,
     }
     if to_format.folder:
-        people = people_paths(content.annotators)
-        yield from name_losses("annotator", content.annotators, lambda name: people[name][0])
-        files = safe_paths(names["image"])
-        paths = {name: "/".join((to_format.folder, *parts)) for name, parts in files.items()}
+        yield from name_losses(
+            "annotator", content.annotators, lambda name: content.people[name][0]
+        )
+        files = content.paths.items()
+        paths = {name: "/".join((to_format.folder, *parts)) for name, parts in files}
         places = {name: place_of(f"{path}.txt") for name, path in paths.items()}
         n_at = Counter(places.values())
         # The whole path tells apart files of one place.
@@ -153,23 +153,20 @@ def _key_point_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
             return False
         return not math.isclose(area, width * height, rel_tol=_ROUNDED_AREA, abs_tol=1)
 
-    # As in `joints_of`, hidden joints are written as visible.
-    rows: tuple[tuple[str, str, str, Callable[[Record], bool]], ...] = (
-        ("keypoint box", "outline around key points", no_place,
-         lambda each: bool(each.get("segmentation"))),
-        ("keypoint box", "box around key points", no_place, has_box),
-        ("visibility", "annotation with hidden joints",
-         f"{title} has no visibility: written as visible",
-         lambda each: any(0 < seen <= 1 for seen in each["keypoints"][2::3])),
-        ("area", "area of an object with key points",
-         f"{title} has no place for it: OKS takes the area of the box, or of the points, instead",
-         has_area),
-    )  # fmt: skip
     pointed = [*filter(has_joints, content.annotations)]
-    for key, noun, why, is_lost in rows:
-        if key not in holds:
-            lost = [*filter(is_lost, pointed)]
-            yield from losses_of(lost, noun, why, "changed" if key == "visibility" else "left out")
+    if "keypoint box" not in holds:
+        outlined = [each for each in pointed if each.get("segmentation")]
+        yield from losses_of(outlined, "outline around key points", no_place)
+        yield from losses_of([*filter(has_box, pointed)], "box around key points", no_place)
+    if "visibility" not in holds:
+        # As in `joints_of`, hidden joints are written as visible.
+        hidden = [e for e in pointed if any(0 < seen <= 1 for seen in e["keypoints"][2::3])]
+        why = f"{title} has no visibility: written as visible"
+        yield from losses_of(hidden, "annotation with hidden joints", why, "changed")
+    if "area" not in holds:
+        instead = "OKS takes the area of the box, or of the points, instead"
+        why = f"{title} has no place for it: {instead}"
+        yield from losses_of([*filter(has_area, pointed)], "area of an object with key points", why)
 
 
 def _record_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
