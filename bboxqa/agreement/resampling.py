@@ -212,10 +212,8 @@ def bca_interval(
     deviation = without.mean() - without
     spread = float((deviation**2).sum()) ** 1.5
     acceleration = float((deviation**3).sum()) / (6 * spread) if spread else 0.0
-    shares = []
-    for tail in ((1 - level) / 2, (1 + level) / 2):
-        z = bias + normal.inv_cdf(tail)
-        shares.append(normal.cdf(bias + z / (1 - acceleration * z)))
+    ends = [bias + normal.inv_cdf(tail) for tail in ((1 - level) / 2, (1 + level) / 2)]
+    shares = [normal.cdf(bias + z / (1 - acceleration * z)) for z in ends]
     bounds: FloatArray = quantiles(replicates[None], *shares)[0]
     return bounds
 

@@ -198,10 +198,11 @@ def write_outputs(
     started: str,
 ) -> None:
     """Write projects.csv, summary.json and index.html, each completely or not at all."""
-    table = [csv_line(Row.__struct_fields__)]
-    for row in rows:
-        cells = ("; ".join(v) if isinstance(v, tuple) else v for v in asdict(row).values())
-        table.append(csv_line(cells, raw=settings.raw_csv))
+    cells = [
+        ["; ".join(v) if isinstance(v, tuple) else v for v in asdict(row).values()] for row in rows
+    ]
+    lines = [csv_line(each, raw=settings.raw_csv) for each in cells]
+    table = "".join([csv_line(Row.__struct_fields__), *lines])
     number_of = Counter(row.status for row in rows)
     summary = {
         "version": __version__,
@@ -219,7 +220,7 @@ def write_outputs(
         "projects": [*map(row_json, rows)],
     }
     page = _page(out, found, rows, worse, settings, started)
-    for name, text in zip(WRITTEN, ("".join(table), json_text(summary), page), strict=True):
+    for name, text in zip(WRITTEN, (table, json_text(summary), page), strict=True):
         write_atomically(out / name, text.encode("utf-8", "surrogateescape"))
 
 

@@ -359,11 +359,11 @@ def _overlaps(scene: _Scene) -> _Shown:
             for row in scene.boxes_of(first)
         ]
         tables.append(f"{names[first]} and {names[second]}\n{table(header, rows, gap=1)}")
-    checks = []
-    for pair, value in scene.expected.get("bbox_iou", {}).items():
-        one, other = pair.split("-")
-        computed = scene.iou_of(int(one), int(other))
-        checks.append(Check(f"IoU of {one} and {other}", computed, digits(value)))
+    expected = [(*pair.split("-"), iou) for pair, iou in scene.expected.get("bbox_iou", {}).items()]
+    checks = [
+        Check(f"IoU of {one} and {other}", scene.iou_of(int(one), int(other)), digits(value))
+        for one, other, value in expected
+    ]
     return "\n\n".join(tables), checks
 
 

@@ -125,11 +125,13 @@ def assemble(
 
 def whole_numbers(column: LabelColumn, missing: int = 0) -> IndexArray:
     """Return the cells as integers, (N,); `missing` where they are not whole numbers."""
-    numbers = []
-    for label in (*column.labels, None):
-        number = None if label is None else number_of(label)
-        whole = number is not None and float(number).is_integer() and abs(number) < 2**62
-        numbers.append(int(number) if number is not None and whole else missing)
+    given = [None if label is None else number_of(label) for label in (*column.labels, None)]
+    numbers = [
+        int(each)
+        if each is not None and float(each).is_integer() and abs(each) < 2**62
+        else missing
+        for each in given
+    ]
     return np.array(numbers, np.int64)[column.codes]
 
 

@@ -144,9 +144,8 @@ def _split_rings(document: Document, row: int) -> tuple[Edit, ...]:
         solid = [part for part in parts.tolist() if part.area > shapes.DUST]
         if not solid or any(part.interiors for part in solid):
             return ()
-        for part in solid:
-            numbers = np.asarray(part.exterior.coords)[:-1, :2].ravel().tolist()
-            result.append([int(v) if v.is_integer() else v for v in numbers])
+        rings_of = [np.asarray(part.exterior.coords)[:-1, :2].ravel().tolist() for part in solid]
+        result += [[int(v) if v.is_integer() else v for v in numbers] for numbers in rings_of]
     return record_edit("annotations", row, "segmentation", value=result) if result else ()
 
 

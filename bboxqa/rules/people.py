@@ -118,10 +118,8 @@ class People:
         """Return a report on files with pseudonyms, and without excerpts and fixes."""
         hide = hider(self.pseudonyms())
         texts = "message", "file", "pointer", "ids", "found", "expected", "examples", "key"
-        findings = []
-        for each in report.findings:
-            fields = {name: hide(getattr(each, name)) for name in texts}
-            findings.append(replace(each, fix=None, edits=(), excerpt="", **fields))
+        plain = (replace(each, fix=None, edits=(), excerpt="") for each in report.findings)
+        findings = [replace(e, **{name: hide(getattr(e, name)) for name in texts}) for e in plain]
         files = [replace(f, name=hide(f.name), unread=hide(f.unread)) for f in report.files]
         notes = hide(report.notes)
         return replace(report, files=tuple(files), findings=tuple(findings), notes=notes)

@@ -97,9 +97,11 @@ def translate(path: Path, into: Collector) -> None:
     into.title = "Open Images csv" if is_open_images else "table"
     into.lists_images = False
     names = _display_names(path) if is_open_images else {}
-    for key in ("category", "objects"):
-        numbered = enumerate(class_names(table, columns.of.get(key, "")))
-        names |= {str(number): name for number, name in numbered}
+    names |= {
+        str(number): name
+        for key in ("category", "objects")
+        for number, name in enumerate(class_names(table, columns.of.get(key, "")))
+    }
     records = _TableRecords(member.name, table, boxes, into)
     records.add(form, names, has_shares=is_share)
     for problem, (at, _) in zip(ragged, rows.ragged, strict=True):
