@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+from bboxqa.core.arrays import listed_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
@@ -276,10 +277,8 @@ class FileImages:
 
 def _once(pictures: Sequence[Member]) -> list[Member]:
     """Return pictures, and one of those that are alike but for the suffix, as a.jpg and a.png."""
-    of, found = dict[str, list[Member]](), list[Member]()
-    for each in pictures:
-        of.setdefault(without_suffix(each.inner), []).append(each)
-    for same in of.values():
+    found = list[Member]()
+    for same in listed_by((without_suffix(each.inner), each) for each in pictures).values():
         are_one = len(same) > 1 and len({*map(size_of_picture, same)}) == 1
         found += same[:1] if are_one else same
     return found

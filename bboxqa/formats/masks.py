@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import IndexArray, listed_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.image_opening import RASTERS, block_problem, opened, opened_raster, reason_of
 from bboxqa.core.text import count, first_few, one_line
@@ -203,9 +203,7 @@ def translate(path: Path, into: Collector) -> None:
     own = {"classes": classes, "instances": objects, "voc": objects}.get(mode) or masks
     if n_apart := len(masks) - len(own) - len(class_of) * (mode == "voc"):
         into.notes.append(f"left out: {n_apart:,} pictures outside of {one_line(own[0].folder)}")
-    of_image: dict[str, list[Member]] = {}
-    for each in own:
-        of_image.setdefault(_image_of(each, mode), []).append(each)
+    of_image = listed_by((_image_of(each, mode), each) for each in own)
     labels = [each[0]._replace(name=name) for name, each in of_image.items()]
     images = FileImages(path, into, labels, [each for each in others if is_picture(each.name)])
     # The folders of labels may be around those of the image.

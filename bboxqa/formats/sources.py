@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from bboxqa.core.arrays import AnyPath, Files
+from bboxqa.core.arrays import AnyPath, Files, listed_by
 from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split, own_name
 from bboxqa.core.json_values import cut
@@ -124,9 +124,8 @@ def _people_in(
     depth = 0
     while len({each[depth] for each in below}) == 1 and min(map(len, below)) > depth + 1:
         depth += 1
-    of_person: dict[SourcePath, list[SourcePath]] = {}
-    for file, part in zip(files, below, strict=True):
-        of_person.setdefault(path / "/".join(part[: depth + 1]), []).append(file)
+    pairs = zip(files, below, strict=True)
+    of_person = listed_by((path / "/".join(part[: depth + 1]), file) for file, part in pairs)
     people = []
     for person, inside in of_person.items():
         # Folders of labels inside a folder may be read with it.

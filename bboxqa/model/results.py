@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
+from bboxqa.core.arrays import listed_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, unknown_name
 from bboxqa.model.annotations import Choices, Source
@@ -312,11 +313,11 @@ class MeasuredAgreement(msgspec.Struct, frozen=True, eq=False):
 
     def threshold_tables(self) -> dict[str, list[tuple[float, Table]]]:
         """Return the tables of each threshold with the threshold, by name."""
-        found: dict[str, list[tuple[float, Table]]] = {}
-        for part in self.thresholds:
-            for name, table in part.tables().items():
-                found.setdefault(name, []).append((part.iou_threshold, table))
-        return found
+        return listed_by(
+            (name, (part.iou_threshold, table))
+            for part in self.thresholds
+            for name, table in part.tables().items()
+        )
 
     @property
     def n_annotators(self) -> int:

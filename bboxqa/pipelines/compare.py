@@ -26,7 +26,16 @@ from bboxqa.agreement.resampling import (
     few_images_note,
     replicates_of_all,
 )
-from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, IntArray, Progress, distinct
+from bboxqa.core.arrays import (
+    AnyPath,
+    Files,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    Progress,
+    distinct,
+    listed_by,
+)
 from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError
 from bboxqa.core.machine import one_blas_thread
 from bboxqa.core.text import one_line
@@ -395,10 +404,7 @@ def _former(
     sources = [each for each in msgspec.convert(saved, list[Source]) if each.role == "annotations"]
     files: Files = [each.name for each in sources]
     if all(each.annotator is not None for each in sources):
-        of_people: dict[str, list[AnyPath]] = {}
-        for each in sources:
-            of_people.setdefault(str(each.annotator), []).append(each.name)
-        files = of_people
+        files = listed_by((str(each.annotator), each.name) for each in sources)
     try:
         data = read_for(files, settings, reading)
     except BboxqaError:

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import AnyPath, Files, FloatArray, IndexArray, Progress, Rows, find
+from bboxqa.core.arrays import (
+    AnyPath,
+    Files,
+    FloatArray,
+    IndexArray,
+    Progress,
+    Rows,
+    find,
+    listed_by,
+)
 from bboxqa.core.errors import ConfigError, DatasetError, OtherKindError, naming
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.plugins import lookup
@@ -433,9 +442,7 @@ def _causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool =
         for each in report.findings
         if each.severity is Severity.WARNING and each.found is not None and not errors_only
     ]
-    of_code: dict[str, list[Finding]] = {}
-    for each in errors or warnings:
-        of_code.setdefault(each.code, []).append(each)
+    of_code = listed_by((each.code, each) for each in errors or warnings)
     lines = [concise_line(e) for some in of_code.values() for e in some[:_LISTED_OF_A_RULE]]
     n_others = sum(each.code in of_code for each in every if each not in errors)
     return lines, sum(report.counts[code] for code in of_code) - n_others

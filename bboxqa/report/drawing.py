@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import AnyPath, BoolArray, ByteArray, FloatArray
+from bboxqa.core.arrays import AnyPath, BoolArray, ByteArray, FloatArray, listed_by
 from bboxqa.core.errors import OutputError, in_python_words
 from bboxqa.core.files import refuse_replacing, write_atomically
 from bboxqa.core.text import count, one_line
@@ -138,9 +138,7 @@ def shapes_by(scene: Scene, by: By) -> tuple[list[Shape], list[Key]]:
     looks: list[Look]
     keys = list[Key]()
     if by == "unit":
-        drawn: dict[int, list[Shape]] = {}
-        for shape in scene.shapes:
-            drawn.setdefault(shape.unit, []).append(shape)
+        drawn = listed_by((shape.unit, shape) for shape in scene.shapes)
         # Units of the same colour are distinguished by their numbers.
         of_unit = {unit: Look(SERIES[(unit - 1) % len(SERIES)]) for unit in drawn}
         for unit, shapes in sorted(drawn.items()):

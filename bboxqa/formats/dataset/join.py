@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import BoolArray, IndexArray, distinct
+from bboxqa.core.arrays import BoolArray, IndexArray, distinct, listed_by
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import alike, clean, count, first_few, one_line, typed_paths
 from bboxqa.formats.columns import MAX_COORDINATE
@@ -245,10 +245,8 @@ def _assign_all(joined: Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:
         ids, own = file.shown_ids[rows.place[part]], np.zeros(len(listed), np.bool_)
         if (author < 0).any():
             joined.add(file, [unnamed(ids[author < 0], len(ids), "annotation")], shared=True)
-        lists: dict[tuple[str, ...], list[int]] = {}
-        for each, names in zip(joined.of_record[place].tolist(), asked, strict=True):
-            if names is not None:
-                lists.setdefault(names, []).append(each)
+        pairs = zip(asked, joined.of_record[place].tolist(), strict=True)
+        lists = listed_by((names, each) for names, each in pairs if names is not None)
         for names, images in lists.items():
             own[images] = True
             assigned[np.ix_(images, [number[name] for name in names])] = True

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import listed_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import as_written, clean, count, first_few, folded, nearest, one_line
 from bboxqa.formats.records import AnnotationFile, Category, most_joints, whole_number
@@ -147,9 +148,7 @@ def renamed_categories(
 
 def variants_of(names: Iterable[str]) -> list[list[str]]:
     """Return names in groups that differ only in case, blanks or invisible characters."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(folded(as_written(name)), []).append(name)
+    groups = listed_by((folded(as_written(name)), name) for name in names)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import IntArray, component_of_each
+from bboxqa.core.arrays import IntArray, component_of_each, listed_by
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.core.file_names import is_split
 from bboxqa.core.text import clean, count, first_few, one_line, typed_paths
@@ -274,10 +274,7 @@ def _groups(files: Sequence[AnnotationFile]) -> list[list[str]]:
         place = people.setdefault(file.person, len(people))
         pairs += [(first.setdefault(image, place), place) for image in file.image_names]
     group = component_of_each(len(people), *np.array(pairs, np.int64).reshape(-1, 2).T)
-    result: dict[int, list[str]] = {}
-    for name, each in zip(people, group.tolist(), strict=True):
-        result.setdefault(each, []).append(name)
-    return [*result.values()]
+    return [*listed_by(zip(group.tolist(), people, strict=True)).values()]
 
 
 def _shared_image(files: Sequence[AnnotationFile]) -> tuple[str, ...]:
@@ -319,10 +316,8 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
 
 def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:
     """Refuse two people of a folder with equal annotations, or a part beside the whole."""
-    drawn, holders = [*map(_drawn_by_image, files)], dict[str, list[int]]()
-    for number, images in enumerate(drawn):
-        for image in images:
-            holders.setdefault(image, []).append(number)
+    drawn = [*map(_drawn_by_image, files)]
+    holders = listed_by((image, n) for n, images in enumerate(drawn) for image in images)
     for file, own in zip(files, drawn, strict=True):
         for other in holders[next(iter(own))] if own else ():
             pair, held = (file, files[other]), (own, drawn[other])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, distinct, run_starts
+from bboxqa.core.arrays import FloatArray, IndexArray, distinct, listed_by, run_starts
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.file_names import own_name
 from bboxqa.core.machine import gc_paused
@@ -84,9 +84,10 @@ def described_objects(matched: MatchedUnits, place: IndexArray) -> dict[int, Des
         )
         renamed = found.object[entries[found.kind[entries] == Kind.CLASS_CONFLICT]]
         is_named = np.isin(named_with[objects.of[drawn]], named_with[renamed])
-        given: dict[str, list[str]] = {}
-        for row in drawn[is_named].tolist():
-            given.setdefault(said[of.category[row]], []).append(in_words[of.annotator[row]])
+        given = listed_by(
+            (said[of.category[row]], in_words[of.annotator[row]])
+            for row in drawn[is_named].tolist()
+        )
         described[at] = Described(
             reasons=_reasons(matched, entries, given, in_words),
             people=[names[code] for code in dict.fromkeys(found.annotator[entries].tolist())],
