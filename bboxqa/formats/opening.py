@@ -42,7 +42,8 @@ def decoded(name: str, data: bytes) -> str:
 
 REVIEW_QUEUE = "review.json"
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
-"""The JSON files that `agree --out` and `compare --out` always write next to their tables."""
+"""The JSON files that commands with `--out DIR` always write next to their tables."""
+AUDIT = "audit.csv"
 WRITTEN_FILES = RESULT_FILES | {
     "details.json", REVIEW_QUEUE, "diagnosis.json", "diagnosis.schema.json", "worst_images.json",
 }  # fmt: skip
@@ -51,12 +52,12 @@ SENT_LISTS = ("sent.json", "sent.csv")
 
 
 def results_among(names: Collection[str]) -> set[str]:
-    """Return the files of a folder that `agree`, `compare` or `validate --fix` wrote."""
+    """Return the files of a folder that `agree`, `audit`, `compare` or `validate --fix` wrote."""
     known = {*names}
     fixed = {f"{each[:-5]}.fixed.json" for each in known if each.endswith(".json")}
     found = fixed & known
     found |= {*SENT_LISTS} if known.issuperset(SENT_LISTS) else set()
-    if known >= RESULT_FILES and not known.isdisjoint(("units.csv", "changes.csv")):
+    if known >= RESULT_FILES and not known.isdisjoint(("units.csv", "changes.csv", AUDIT)):
         found |= {each for each in names if each in WRITTEN_FILES or not each.endswith(".json")}
     return found
 
@@ -83,10 +84,11 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
             again = shlex.join(["bboxqa", "accept", "ORIGINAL", str(folder), "-o", "NEW.json"])
             raise DatasetError([problem], f"To take over what came back: {again}")
         may_be_result = path.name in {*WRITTEN_FILES, "units.csv"}
-        if may_be_result and path.name in results_among(SourcePath.at(folder).names.files):
+        beside = SourcePath.at(folder).names.files
+        if may_be_result and path.name in results_among(beside):
             problem = f"{path}: is a part of a result of bboxqa, not the annotations measured"
             page = f"For a page of it: bboxqa report {shlex.quote(str(folder))}"
-            raise DatasetError([problem], page)
+            raise DatasetError([problem], "" if AUDIT in beside else page)
 
 
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
