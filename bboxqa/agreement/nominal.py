@@ -185,16 +185,17 @@ def image_estimators(
     values: IntArray,
 ) -> dict[tuple[int, str], Resampled]:
     """Return "pooled" alpha, "mean" of images and "categories", (V, B), by threshold."""
-    found: dict[tuple[int, str], Resampled] = {}
-    tables, everyone = (
-        stacked_tables(thresholds, images, values, len(values)),
-        np.arange(len(images)),
-    )
-    for index, (table, alphas) in enumerate(zip(tables, image_alphas, strict=True)):
-        found[index, "mean"] = mean_estimator(alphas, images)
-        for kind, evaluate in (("pooled", pooled_of_sums), ("categories", _categories)):
-            found[index, kind] = Resampled(table, partial(evaluate, len(values)), everyone)
-    return found
+    n_values, everyone = len(values), np.arange(len(images))
+    tables = stacked_tables(thresholds, images, values, n_values)
+    return {
+        (index, kind): each
+        for index, (table, alphas) in enumerate(zip(tables, image_alphas, strict=True))
+        for kind, each in (
+            ("mean", mean_estimator(alphas, images)),
+            ("pooled", Resampled(table, partial(pooled_of_sums, n_values), everyone)),
+            ("categories", Resampled(table, partial(_categories, n_values), everyone)),
+        )
+    }
 
 
 def mean_estimator(alphas: FloatArray, images: IndexArray) -> Resampled:

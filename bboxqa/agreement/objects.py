@@ -158,11 +158,13 @@ def threshold_intervals(
     categories = distinct(np.concatenate([found.value for found in classes]))
     of_classes = stacked_tables(classes, images, categories, 1)
     for index, (sums, table) in enumerate(zip(thresholds, of_classes, strict=True)):
-        pooled = partial(pooled_of_sums, len(categories))
-        objects = partial(_object_figures, index * _N_ROWS)
-        estimators[index, "meaningful mean"] = mean_estimator(sums.meaningful_alpha, images)
-        estimators[index, "class"] = Resampled(table, pooled, everyone)
-        estimators[index, "objects"] = Resampled(of_objects, objects, everyone)
+        estimators |= {
+            (index, "meaningful mean"): mean_estimator(sums.meaningful_alpha, images),
+            (index, "class"): Resampled(table, partial(pooled_of_sums, len(categories)), everyone),
+            (index, "objects"): Resampled(
+                of_objects, partial(_object_figures, index * _N_ROWS), everyone
+            ),
+        }
     with one_blas_thread():
         drawn = replicates_of_all(estimators, replicates, seed, on_progress)
     figures = [sums.figures() for sums in thresholds]

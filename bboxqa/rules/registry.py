@@ -58,12 +58,12 @@ def _rules_of(module: str) -> Iterator[Rule]:
     yield from values.get("RULES", ())
 
 
-def _order(rule: Rule) -> tuple[int, str]:
-    return [*FAMILIES].index(rule.code[0]), rule.code
-
-
 RULES = {
-    rule.code: rule for rule in sorted(chain.from_iterable(map(_rules_of, _MODULES)), key=_order)
+    rule.code: rule
+    for rule in sorted(
+        chain.from_iterable(map(_rules_of, _MODULES)),
+        key=lambda rule: ([*FAMILIES].index(rule.code[0]), rule.code),
+    )
 }
 """The rules of bboxqa by code, ordered by `FAMILIES`, then by number."""
 
