@@ -193,7 +193,7 @@ def _shapes(content: Content, drawn: Sequence[Record]) -> Iterator[Record]:
             continue
         group += bool(joints)
         own = group if joints else None
-        outline = content.kind_of(each)
+        outline = content.outlines[each["id"]].kind
         if outline == "mask":
             pixels, left, top = content.masks.picture(each)
             height, width = pixels.shape

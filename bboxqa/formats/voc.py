@@ -165,7 +165,8 @@ def _corners(drawn: Sequence[Record], base: int) -> FloatArray:
 
 def _files(content: Content) -> Iterator[Written]:
     # The coordinate of the first pixel is the same for all annotators.
-    upright = [each for each in content.annotations if content.rotated(each) is None]
+    outlines = content.outlines
+    upright = [each for each in content.annotations if outlines[each["id"]].box is None]
     edges = _corners(upright, base=1)
     are_edges = (edges[:, :2] > edges[:, 2:]).any() or (edges == 0).any()
     base = 0 if are_edges else int((edges % 1 != 0).sum() <= _FEW_FRACTIONS * edges.size)
@@ -189,7 +190,7 @@ def _files(content: Content) -> Iterator[Written]:
             if not about["occluded"]:
                 del about["occluded"]
             kind, numbers = "bndbox", dict(zip(_BOX_SIDES, box, strict=True))
-            if (turned := content.rotated(each)) is not None:
+            if (turned := outlines[each["id"]].box) is not None:
                 # As roLabelImg writes it, with angles below a half turn.
                 kind = about["type"] = "robndbox"
                 x, y, width, height, degrees = turned.tolist()

@@ -473,7 +473,7 @@ def _box(_content: Content, annotation: Record) -> FloatArray:
 
 def _ring(content: Content, annotation: Record) -> FloatArray:
     """Return the outline of an annotation, or the corners of its box if it has none."""
-    if content.kind_of(annotation) in ("polygon", "rotation"):
+    if content.outlines[annotation["id"]].kind in ("polygon", "rotation"):
         return rings_of(annotation)[0]
     return bbox_corners(annotation)
 

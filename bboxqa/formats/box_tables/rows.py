@@ -317,7 +317,7 @@ def _further(content: Content) -> tuple[list[str], str]:
 def _table(content: Content) -> tuple[list[str], list[list[Any]]]:
     """Return the columns and the rows, one without a box for each annotator who drew nothing."""
     more, track = _further(content)
-    has_turned = any(content.rotated(each) is not None for each in content.annotations)
+    has_turned = any(each.box is not None for each in content.outlines.values())
     names = [*COLUMNS, *[_ROTATION] * has_turned, *[_TRACK] * bool(track), *more]
     rows = []
     for place, image in enumerate(content.images):
@@ -329,7 +329,7 @@ def _table(content: Content) -> tuple[list[str], list[list[Any]]]:
                 rows.append([*map(first.get, names)])
             for each in drawn:
                 box, degrees = each["bbox"], 0.0
-                if (found := content.rotated(each)) is not None:
+                if (found := content.outlines[each["id"]].box) is not None:
                     x, y, width, height, degrees = found.tolist()
                     box = [x - width / 2, y - height / 2, width, height]
                 row = each | first | dict(zip(("x", "y", *SIDES), box, strict=True))

@@ -158,22 +158,21 @@ def _where(content: Content, annotation: Record) -> tuple[str, dict[str, Any]]:
     if has_joints(annotation):
         places = annotation["keypoints"]
         return "points", _points(places[::3], places[1::3])
-    kind = content.kind_of(annotation)
-    if kind == "polygon":
+    outline = content.outlines[annotation["id"]]
+    if outline.kind == "polygon":
         return "polygon", _points(*rings_of(annotation)[0].T.tolist())
-    if kind == "mask":
+    if outline.kind == "mask":
         # The bounds, and the run lengths inside them, row by row.
         mask = content.masks.cropped(annotation)
         lengths = runs_of_spans(mask.spans, mask.width * mask.height).tolist()
         lengths = lengths if lengths[-1] else lengths[:-1]
         sides = {key: getattr(mask, key) for key in ("left", "top", "width", "height")}
         return "mask", {"rle": ", ".join(map(str, lengths)), **sides}
-    turned = content.rotated(annotation)
     x, y, width, height = annotation["bbox"]
     more = {}
-    if turned is not None:
+    if outline.box is not None:
         # CVAT rotates a box about its centre.
-        x, y, width, height, degrees = turned.tolist()
+        x, y, width, height, degrees = outline.box.tolist()
         x, y = x - width / 2, y - height / 2
         more = {"rotation": _number(degrees)}
     edges = {"xtl": x, "ytl": y, "xbr": x + width, "ybr": y + height}

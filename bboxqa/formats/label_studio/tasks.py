@@ -413,21 +413,20 @@ def _labelled(image: Record, kind: str, value: Record, name: str) -> Record:
 
 
 def _shape(content: Content, image: Record, annotation: Record) -> tuple[str, Record]:
-    kind = content.kind_of(annotation)
+    outline = content.outlines[annotation["id"]]
     across, down = 100 / image["width"], 100 / image["height"]
-    if kind == "polygon":
+    if outline.kind == "polygon":
         points = rings_of(annotation)[0] * [across, down]
         return "polygon", {"points": points.tolist(), "closed": True}
-    if kind == "mask":
+    if outline.kind == "mask":
         runs = content.masks.runs_in_image(annotation)
         return "brush", {"format": "rle", "rle": brush_numbers(runs)}
-    turned = content.rotated(annotation)
     x, y, wide, high = annotation["bbox"]
     degrees: float = 0
-    if turned is not None:
+    if outline.box is not None:
         # Label Studio rotates a box about its first corner.
-        x, y = corners(turned[None])[0, 0].tolist()
-        wide, high, degrees = turned[2:].tolist()
+        x, y = corners(outline.box[None])[0, 0].tolist()
+        wide, high, degrees = outline.box[2:].tolist()
     box = {"x": x * across, "y": y * down, "width": wide * across, "height": high * down}
     return "rectangle", {**box, "rotation": degrees}
 

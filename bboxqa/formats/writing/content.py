@@ -11,13 +11,11 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.translation.masks import RowMasks
 from bboxqa.formats.writing.names import from_place, people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.outlines import (
-    Kind,
     Outline,
     Record,
     bounds_of,
@@ -120,14 +118,6 @@ class Content(msgspec.Struct, frozen=True, eq=False, dict=True):
     def outlines(self) -> dict[int, Outline]:
         """The outlines of annotations, by id."""
         return outlines_of(self.annotations, any_rectangle=self.any_rectangle)
-
-    def kind_of(self, annotation: Record) -> Kind:
-        """Return the kind of outline."""
-        return self.outlines[annotation["id"]].kind
-
-    def rotated(self, annotation: Record) -> FloatArray | None:
-        """Return the rotated box of an annotation, (5,), read-only; else None."""
-        return self.outlines[annotation["id"]].box
 
     def joints_of(self, annotation: Record) -> list[Joint]:
         """Return the joints of an annotation; joints without a name are numbered."""
@@ -330,7 +320,7 @@ def held_as_one(content: Content, to_format: Writer) -> tuple[Content, list[str]
     are_masks, images = "mask" in holds, {each["id"]: each for each in content.images}
     kinds, new = ({"holes"} if are_masks else {"holes", "mask"}), dict[int, Record]()
     for each in content.annotations:
-        if content.kind_of(each) in kinds:
+        if content.outlines[each["id"]].kind in kinds:
             image = images[each["image_id"]]
             if found := as_mask(each, image) if are_masks else _ring(content, each):
                 new[each["id"]] = each | found

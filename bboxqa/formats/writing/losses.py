@@ -118,14 +118,15 @@ def _outline_losses(content: Content, to_format: Writer) -> Iterator[Loss]:
     holds, title = to_format.holds, to_format.title
     lost, held, moved = defaultdict[str, list[Record]](list), list[Record](), list[Record]()
     for each in content.annotations:
-        kind = content.kind_of(each)
+        outline = content.outlines[each["id"]]
+        kind = outline.kind
         is_cornered = "corners" in holds and corners_of(each) is not None
         if kind != "box" and kind not in holds and not is_cornered:
             lost[kind].append(each)
             continue
         held.append(each)
         if kind == "rotation" and "corners" not in holds:
-            moved += [each] * (content.outlines[each["id"]].moved > ROUNDED)
+            moved += [each] * (outline.moved > ROUNDED)
     for name, noun in _OUTLINES.items():
         has = "four corners" if "corners" in holds else f"no {noun}"
         yield from losses_of(lost[name], noun, f"{title} holds {has}: the box is written")

@@ -31,6 +31,7 @@ class Outline(msgspec.Struct, frozen=True, eq=False):
     kind: Kind
     """An upright "box", another rectangle ("rotation"), one ring, several ("holes"), or pixels."""
     box: FloatArray | None = None
+    """(5,), read-only. The rotated box, if it is one."""
     moved: float = 0.0
     """The largest distance of its corners from those in the file, in x or y, in pixels."""
 
