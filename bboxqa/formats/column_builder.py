@@ -234,8 +234,8 @@ class ColumnsBuilder:
         self._grow(f"valid.{key}", valid)
 
     def _add_boxes(self, records: Window) -> None:
-        angles: dict[int, float] = {}
-        numbers: dict[int, list[float]] = {}
+        values, n_numbers = np.full((len(records), MOST_NUMBERS), np.nan), np.zeros(len(records))
+        angle = np.full(len(records), np.nan)
         if "bbox" in records.keys:
             boxes = records["bbox"]
             found = boxes_of(boxes, records.types("bbox"), are_floats=records.are_typed)
@@ -243,46 +243,32 @@ class ColumnsBuilder:
             for row in np.flatnonzero(np.isnan(found[:, 0])).tolist():
                 box = boxes[row]
                 if isinstance(box, list) and len(box) in _LENGTHS and are_numbers(box):
-                    numbers[row] = floats(box).tolist()
+                    n_numbers[row], values[row, : len(box)] = len(box), floats(box)
         if "attributes" in records.keys:
             for row, said in enumerate(records["attributes"]):
                 if type(said) is dict and "rotation" in said:
-                    angle = degrees(said["rotation"])
-                    if angle == angle:  # noqa: PLR0124
-                        angles[row] = angle
-            self._grow("angle", [angles.get(row, np.nan) for row in range(len(records))])
+                    angle[row] = degrees(said["rotation"])
+            self._grow("angle", angle)
         # Boxes of five or eight numbers, and angles other than 0.
-        turned = (row for row, angle in angles.items() if angle and not np.isnan(angle))
-        if not (rows := sorted({*numbers, *turned})):
-            return
-        values = np.full((len(rows), MOST_NUMBERS), np.nan)
-        n_numbers = np.array([len(numbers.get(row, ())) for row in rows], np.int64)
-        for place, row in enumerate(rows):
-            values[place, : n_numbers[place]] = numbers.get(row, ())
+        angle = np.where(angle == 0, np.nan, angle)
+        rows = np.flatnonzero((n_numbers > 0) | ~np.isnan(angle))
         n_numbers[~np.isfinite(values[:, : _LENGTHS[0]]).all(axis=1)] = 0
-        said = np.array([angles.get(row) or np.nan for row in rows])
-        own = self.n + np.array(rows, np.int64)
-        of_boxes = {"row": own, "n_numbers": n_numbers, "values": values, "angle": said}
-        self._grow("rotations", of_boxes)
+        of_boxes = {"n_numbers": n_numbers[rows], "values": values[rows], "angle": angle[rows]}
+        self._grow("rotations", {"row": self.n + rows, **of_boxes})
 
     def _add_crowds(self, records: Window) -> None:
         crowd = np.full(len(records), -1, np.int8)
         if "iscrowd" in records.keys:
-            values = records["iscrowd"]
-            if records.types("iscrowd") != {int} or not set(values) <= {0, 1}:
-                values = [int(v) if v in (0, 1) else -1 for v in values]
-            crowd = np.array(values, np.int8)
+            crowd = np.array([int(v) if v in (0, 1) else -1 for v in records["iscrowd"]], np.int8)
             self._grow("iscrowd", crowd)
         if "ignore" in records.keys:
             pairs = zip(records["ignore"], crowd.tolist(), strict=True)
             self._grow("is_ignored", [said == 1 != own for said, own in pairs])
-        rows = np.flatnonzero(crowd == 1).tolist()
-        if rows and "attributes" in records.keys:
-            said, outlines = records["attributes"], records["segmentation"]
-            is_single = np.zeros(len(records), np.bool_)
-            for row in rows:
-                is_single[row] = _is_like(outlines[row], dict, rb"\{") and are_of_cvat(said[row])
-            self._grow("is_single_crowd", is_single)
+        if "attributes" in records.keys and (crowd == 1).any():
+            every = zip(crowd, records["segmentation"], records["attributes"], strict=True)
+            self._grow("is_single_crowd", [
+                own == 1 and _is_like(outline, dict, rb"\{") and are_of_cvat(said)
+                for own, outline, said in every])  # fmt: skip
 
     def _add_outlines(self, records: Window) -> None:
         column = records["segmentation"]

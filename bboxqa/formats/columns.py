@@ -126,12 +126,6 @@ class Keypoints(msgspec.Struct, frozen=True, eq=False, dict=True):
         return np.bincount(self.owner[self.points[:, 2] > 0], minlength=len(self.row))
 
     @cached_property
-    def n_odd(self) -> IndexArray:
-        """(K,) int64. The number of points whose visibility is not 0, 1 or 2."""
-        is_odd = ~np.isin(self.points[:, 2], (0, 1, 2))
-        return np.bincount(self.owner[is_odd], minlength=len(self.row))
-
-    @cached_property
     def n_origin(self) -> IndexArray:
         """(K,) int64. The number of labelled points at (0, 0)."""
         return np.bincount(self.owner[self._at_origin], minlength=len(self.row))

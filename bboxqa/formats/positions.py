@@ -37,11 +37,6 @@ class JsonPlaces:
         self._start = _address(text)
         self._inside: dict[tuple[str, ...], Any] = {}
 
-    def span(self, pointer: str) -> tuple[int, int]:
-        """Return where a value begins and ends, or else its container if it does not exist."""
-        _, begin, end = self.find(pointer_parts(pointer))
-        return begin, end
-
     def find(self, parts: Sequence[str]) -> tuple[int, int, int]:
         """Return how many parts of a pointer lead to values, and where the last one is."""
         raw = msgspec.Raw(self._text)

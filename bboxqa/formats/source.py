@@ -6,6 +6,7 @@ An archive is like a folder: paths lead into it, as ``a.zip/ann/labels``.
 import hashlib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
@@ -119,15 +120,15 @@ class SourcePath(_Path):
         packed = self._packed
         if not isinstance(packed, dict) or "" in packed:
             return {}
-        folders: dict[str, tuple[list[str], list[str]]] = {"": ([], [])}
+        folders: dict[str, tuple[set[str], list[str]]] = defaultdict(
+            lambda: (set(), []), {"": (set(), [])}
+        )
         for name in packed:
-            *parts, last = name.split("/")
-            for depth, part in enumerate(parts):
-                around, inside = "/".join(parts[:depth]), "/".join(parts[: depth + 1])
-                if inside not in folders:
-                    folders[inside] = [], []
-                    folders[around][0].append(part)
-            folders["/".join(parts)][1].append(last)
+            place, _, last = name.rpartition("/")
+            folders[place][1].append(last)
+            while place:
+                place, _, last = place.rpartition("/")
+                folders[place][0].add(last)
         return {place: Names(sorted(inside), files) for place, (inside, files) in folders.items()}
 
     @cached_property

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from bboxqa.core.arrays import distinct
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.formats.columns import Kind
@@ -142,7 +143,8 @@ def _points(document: Document, _settings: ValidateSettings, *, at_origin: bool)
             return f"{name} is at (0, 0) with visibility {visibility}"
         return f"visibility of {name} is {visibility}"
 
-    rows = points.row[(points.n_origin if at_origin else points.n_odd) > 0]
+    is_odd = ~np.isin(points.points[:, 2], (0, 1, 2))
+    rows = points.row[points.n_origin > 0 if at_origin else distinct(points.owner[is_odd])]
     yield Rows(
         rows, says, "annotations/keypoints", expected, lambda row: first(row)[1],
         inner=lambda row: (first(row)[0] + 2 * (not at_origin),), key="keypoints",

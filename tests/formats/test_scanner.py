@@ -239,9 +239,9 @@ def test_lines_and_columns_count_signs_not_bytes():
 
 def test_what_does_not_exist_is_the_place_of_its_holder():
     text = b'[{"a": 1}, 2]'
-    assert JsonPlaces(text).span("/0/b/c") == (1, 9)
-    assert JsonPlaces(text).span("/7") == (0, len(text))
-    assert JsonPlaces(b"[1, 2").span("/0") == (0, 5)
+    assert JsonPlaces(text).find(["0", "b", "c"]) == (1, 1, 9)
+    assert JsonPlaces(text).find(["7"]) == (0, 0, len(text))
+    assert JsonPlaces(b"[1, 2").find(["0"]) == (0, 0, 5)
 
 
 def test_values_beside_odd_ones_have_places():

@@ -26,8 +26,6 @@ from bboxqa.formats.records import (
 from bboxqa.model.annotations import Annotations, Dataset, Repeats, Tracks, times_of
 from bboxqa.model.table import joined_ids
 
-NO_SESSIONS = "a model has no sessions: give either a session key or predictions"
-
 FileSessions = tuple[list[IntArray], list[IntArray] | None]
 """The session of each annotation by file, numbered in their order; and that of each image record,
 if files or records name it. Who was asked about the image annotated it in that session, even if
@@ -142,7 +140,7 @@ def read_sessions(
 ) -> FileSessions:
     """Return the session of each annotation."""
     if any(file.records == "results" for file in files):
-        raise ConfigError(NO_SESSIONS)
+        raise ConfigError("a model has no sessions: give either a session key or predictions")
     if key == FILE and not any(file.columns.authors[FILE].names for file in files):
         if attribution.of_files and len(files) == len(attribution.names):
             raise ConfigError(

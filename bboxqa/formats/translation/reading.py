@@ -150,7 +150,7 @@ def _places(file: str, text: bytes, ats: Sequence[str | int]) -> Iterator[OwnPla
     spans = []
     for at in ats:
         if isinstance(at, str):
-            begin, end = values.span(at)
+            _, begin, end = values.find(pointer_parts(at))
             spans.append((max(begin - shift, 0), end - shift))
         else:
             line = min(at - 1, len(ends))
