@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from itertools import chain
-from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -77,15 +76,13 @@ class Window:
     are_typed = False
 
     def __init__(self, values: Sequence[Any]) -> None:
-        types = set(map(type, values))
-        self.kinds: Any = kinds_of(values, types)
+        self.kinds: Any = kinds_of(values)
         self.objects: Sequence[Any] = values
         """The records, with {} in place of those that are no objects."""
-        if not types <= {dict}:
+        if (self.kinds != Kind.DICT).any():
             self.objects = [value if type(value) is dict else {} for value in values]
         self.keys = set(chain.from_iterable(self.objects))
         self._columns: dict[str, Sequence[Any]] = {}
-        self._types: dict[str, set[type]] = {}
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -93,17 +90,12 @@ class Window:
     def __getitem__(self, key: str) -> Sequence[Any]:
         """Return the value of a key in each record; MISSING where it is absent."""
         if key not in self._columns:
-            try:
-                self._columns[key] = list(map(itemgetter(key), self.objects))
-            except KeyError:
-                self._columns[key] = [record.get(key, MISSING) for record in self.objects]
+            self._columns[key] = [record.get(key, MISSING) for record in self.objects]
         return self._columns[key]
 
     def types(self, key: str) -> set[type]:
         """Return the types of the values of a key."""
-        if key not in self._types:
-            self._types[key] = set(map(type, self[key]))
-        return self._types[key]
+        return {*map(type, self[key])}
 
 
 class TypedWindow(Window):
@@ -113,7 +105,7 @@ class TypedWindow(Window):
 
     def __init__(self, n: int, columns: Mapping[str, Sequence[Any]]) -> None:
         self.kinds, self.objects = np.full(n, Kind.DICT, np.uint8), [{}] * n
-        self._columns, self._types, self.keys = dict(columns), {}, {*columns}
+        self._columns, self.keys = dict(columns), {*columns}
 
 
 class ColumnsBuilder:
@@ -148,9 +140,9 @@ class ColumnsBuilder:
         self._grow("record", records.kinds)
         for key in _FIELDS:
             if key in keys:
-                self._grow(f"kind.{key}", kinds_of(records[key], records.types(key)))
+                self._grow(f"kind.{key}", kinds_of(records[key]))
                 if key in ID_KEYS:
-                    self._add_ids(key, records[key], records.types(key))
+                    self._add_ids(key, records[key])
                 elif key in ("area", "score"):
                     self._grow(key, numbers_of(records[key]))
         self._add_boxes(records)
@@ -216,10 +208,10 @@ class ColumnsBuilder:
         else:
             self._parts[name].append((self.n, np.asarray(values)))
 
-    def _add_ids(self, key: str, column: Sequence[Any], types: set[type]) -> None:
+    def _add_ids(self, key: str, column: Sequence[Any]) -> None:
         n = len(column)
         numbers = None
-        if types <= {int}:
+        if {*map(type, column)} <= {int}:
             with suppress(OverflowError):
                 numbers = np.fromiter(column, np.int64, n)
         whole = valid = np.ones(n, np.bool_)
@@ -238,7 +230,7 @@ class ColumnsBuilder:
         angle = np.full(len(records), np.nan)
         if "bbox" in records.keys:
             boxes = records["bbox"]
-            found = boxes_of(boxes, records.types("bbox"), are_floats=records.are_typed)
+            found = boxes_of(boxes, are_floats=records.are_typed)
             self._grow("bbox", found)
             for row in np.flatnonzero(np.isnan(found[:, 0])).tolist():
                 box = boxes[row]
@@ -331,8 +323,7 @@ class ColumnsBuilder:
         for part in rest:
             values = [_inside(value, part) for value in values]
         # Values of one type can be dict keys; mixed types cannot, as 1 equals True.
-        types = set(map(type, values)) if rest else records.types(first)
-        types = types - {msgspec.UnsetType, type(None)}
+        types = {*map(type, values)} - {msgspec.UnsetType, type(None)}
         are_plain, known = types <= {str} or types <= {int}, self._names
         distinct = list(dict.fromkeys(values)) if are_plain else values
         found: Any = [
