@@ -125,8 +125,9 @@ def measure(
     inputs = checked_inputs(ratings, level, weights, bootstrap=bootstrap, seed=seed)
     names = default_coefficients(inputs)
     if coefficients is not None:
-        wanted = [coefficients] if isinstance(coefficients, str) else coefficients
-        names = named_coefficients(wanted)
+        names = named_coefficients(
+            [coefficients] if isinstance(coefficients, str) else coefficients
+        )
     estimators = {name: coefficient_of(name)(inputs) for name in names}
     estimates = estimates_of(
         estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
