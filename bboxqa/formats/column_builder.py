@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -45,6 +46,9 @@ from bboxqa.formats.records import (
 MOST_NUMBERS = 8
 """The most numbers of a box: x and y of four corners."""
 
+PLAIN_TYPES: dict[str, set[type]] = {**{key: {int} for key in ID_KEYS}, "bbox": {list}}
+"""The types of keys that almost all records have; four numbers count as a list."""
+
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints",
            "score")  # fmt: skip
 _LENGTHS = (5, MOST_NUMBERS)
@@ -76,13 +80,15 @@ class Window:
     are_typed = False
 
     def __init__(self, values: Sequence[Any]) -> None:
-        self.kinds: Any = kinds_of(values)
+        types = set(map(type, values))
+        self.kinds: Any = kinds_of(values, types)
         self.objects: Sequence[Any] = values
         """The records, with {} in place of those that are no objects."""
-        if (self.kinds != Kind.DICT).any():
+        if not types <= {dict}:
             self.objects = [value if type(value) is dict else {} for value in values]
         self.keys = set(chain.from_iterable(self.objects))
         self._columns: dict[str, Sequence[Any]] = {}
+        self._types: dict[str, set[type]] = {}
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -90,12 +96,17 @@ class Window:
     def __getitem__(self, key: str) -> Sequence[Any]:
         """Return the value of a key in each record; MISSING where it is absent."""
         if key not in self._columns:
-            self._columns[key] = [record.get(key, MISSING) for record in self.objects]
+            try:
+                self._columns[key] = list(map(itemgetter(key), self.objects))
+            except KeyError:
+                self._columns[key] = [record.get(key, MISSING) for record in self.objects]
         return self._columns[key]
 
     def types(self, key: str) -> set[type]:
         """Return the types of the values of a key."""
-        return {*map(type, self[key])}
+        if key not in self._types:
+            self._types[key] = set(map(type, self[key]))
+        return self._types[key]
 
 
 class TypedWindow(Window):
@@ -103,9 +114,12 @@ class TypedWindow(Window):
 
     are_typed = True
 
-    def __init__(self, n: int, columns: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(
+        self, n: int, columns: Mapping[str, Sequence[Any]], known: Mapping[str, set[type]]
+    ) -> None:
         self.kinds, self.objects = np.full(n, Kind.DICT, np.uint8), [{}] * n
         self._columns, self.keys = dict(columns), {*columns}
+        self._types = {key: types for key, types in known.items() if key in self.keys}
 
 
 class ColumnsBuilder:
@@ -140,9 +154,9 @@ class ColumnsBuilder:
         self._grow("record", records.kinds)
         for key in _FIELDS:
             if key in keys:
-                self._grow(f"kind.{key}", kinds_of(records[key]))
+                self._grow(f"kind.{key}", kinds_of(records[key], records.types(key)))
                 if key in ID_KEYS:
-                    self._add_ids(key, records[key])
+                    self._add_ids(key, records[key], records.types(key))
                 elif key in ("area", "score"):
                     self._grow(key, numbers_of(records[key]))
         self._add_boxes(records)
@@ -208,10 +222,10 @@ class ColumnsBuilder:
         else:
             self._parts[name].append((self.n, np.asarray(values)))
 
-    def _add_ids(self, key: str, column: Sequence[Any]) -> None:
+    def _add_ids(self, key: str, column: Sequence[Any], types: set[type]) -> None:
         n = len(column)
         numbers = None
-        if {*map(type, column)} <= {int}:
+        if types <= {int}:
             with suppress(OverflowError):
                 numbers = np.fromiter(column, np.int64, n)
         whole = valid = np.ones(n, np.bool_)
@@ -230,7 +244,7 @@ class ColumnsBuilder:
         angle = np.full(len(records), np.nan)
         if "bbox" in records.keys:
             boxes = records["bbox"]
-            found = boxes_of(boxes, are_floats=records.are_typed)
+            found = boxes_of(boxes, records.types("bbox"), are_floats=records.are_typed)
             self._grow("bbox", found)
             for row in np.flatnonzero(np.isnan(found[:, 0])).tolist():
                 box = boxes[row]
@@ -251,7 +265,10 @@ class ColumnsBuilder:
     def _add_crowds(self, records: Window) -> None:
         crowd = np.full(len(records), -1, np.int8)
         if "iscrowd" in records.keys:
-            crowd = np.array([int(v) if v in (0, 1) else -1 for v in records["iscrowd"]], np.int8)
+            values = records["iscrowd"]
+            if records.types("iscrowd") != {int} or not set(values) <= {0, 1}:
+                values = [int(v) if v in (0, 1) else -1 for v in values]
+            crowd = np.array(values, np.int8)
             self._grow("iscrowd", crowd)
         if "ignore" in records.keys:
             pairs = zip(records["ignore"], crowd.tolist(), strict=True)
@@ -323,7 +340,8 @@ class ColumnsBuilder:
         for part in rest:
             values = [_inside(value, part) for value in values]
         # Values of one type can be dict keys; mixed types cannot, as 1 equals True.
-        types = {*map(type, values)} - {msgspec.UnsetType, type(None)}
+        types = set(map(type, values)) if rest else records.types(first)
+        types = types - {msgspec.UnsetType, type(None)}
         are_plain, known = types <= {str} or types <= {int}, self._names
         distinct = list(dict.fromkeys(values)) if are_plain else values
         found: Any = [

@@ -255,9 +255,9 @@ _KINDS: dict[type, int] = {
 }  # fmt: skip
 
 
-def kinds_of(values: Sequence[Any]) -> ByteArray:
-    """Return the kind of each of the values."""
-    if len(types := {*map(type, values)}) == 1:
+def kinds_of(values: Sequence[Any], types: set[type]) -> ByteArray:
+    """Return the kind of each of the values, whose `types` are given."""
+    if len(types) == 1:
         return np.full(len(values), _KINDS[next(iter(types))], np.uint8)
     return np.fromiter(map(_KINDS.__getitem__, map(type, values)), np.uint8, len(values))
 
@@ -276,9 +276,9 @@ def floats(values: Sequence[Any]) -> FloatArray:
         return np.array([signs[v > 0] if abs(v) > largest else v for v in values], np.float64)
 
 
-def boxes_of(column: Sequence[Any], *, are_floats: bool = False) -> FloatArray:
+def boxes_of(column: Sequence[Any], types: set[type], *, are_floats: bool = False) -> FloatArray:
     """Return boxes, (N, 4); NaN for other than four finite numbers."""
-    if {*map(type, column)} == {list} and {*map(len, column)} <= {4}:
+    if types == {list} and set(map(len, column)) <= {4}:
         flat = list(chain.from_iterable(column))
         if are_floats or are_numbers(flat):
             numbers = np.array(flat, np.float64) if are_floats else floats(flat)

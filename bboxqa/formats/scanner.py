@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.json_values import TOO_DEEP, nests_deep, pointer_to
 from bboxqa.core.machine import gc_paused
-from bboxqa.formats.column_builder import ColumnsBuilder, TypedWindow
+from bboxqa.formats.column_builder import PLAIN_TYPES, ColumnsBuilder, TypedWindow
 from bboxqa.formats.columns import MARK_KEYS, MISSING
 from bboxqa.formats.document import BYTE_ORDER_MARK, RESULTS_LIST, RawDocument, Section
 from bboxqa.formats.heads import MARKS, is_lines
@@ -105,6 +105,7 @@ def _n_keys(values: list[Any]) -> int:
 
 # The keys of values that are typed as lists of numbers.
 _TYPED = ("bbox", "segmentation")
+_PLAIN: dict[str, Any] = dict.fromkeys(ID_KEYS, int) | {"bbox": tuple[float, float, float, float]}
 
 
 def _record_decoder(settings: ReadSettings) -> "_Decode":
@@ -120,30 +121,37 @@ def _record_decoder(settings: ReadSettings) -> "_Decode":
     }
     firsts = (key.partition(".")[0] for key in settings.keys)
     more = ["area"] if settings.keypoints else []
-    keys = [*dict.fromkeys((*ID_KEYS, "iscrowd", "ignore", "attributes", "score", "segments_info",
+    keys = [*dict.fromkeys((*_PLAIN, "iscrowd", "ignore", "attributes", "score", "segments_info",
                             *MARK_KEYS, *firsts, *kinds, *more))]  # fmt: skip
-    fields = [
-        (f"key_{n}", kinds.get(key, Any), msgspec.field(name=key, default=MISSING))
-        for n, key in enumerate(keys)
-    ]
-    record: Any = msgspec.defstruct("Record", fields, gc=False)
-    decoder = msgspec.json.Decoder(list[record])
+    tried: list[tuple[Any, Any]] = []
+    for plain, known in ((_PLAIN, PLAIN_TYPES), ({}, {})):
+        fields = []
+        for n, key in enumerate(keys):
+            default = {} if key in plain else {"default": MISSING}
+            kind = plain.get(key, kinds.get(key, Any))
+            fields.append((f"key_{n}", kind, msgspec.field(name=key, **default)))
+        record: Any = msgspec.defstruct("Record", fields, gc=False)
+        tried.append((msgspec.json.Decoder(list[record]), known))
 
     def decode(text: bytes) -> Sequence[Any] | TypedWindow | None:
-        try:
-            found = decoder.decode(text)
-        except msgspec.ValidationError:
-            return decoded_entirely(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-        columns = zip(keys, zip(*map(msgspec.structs.astuple, found), strict=True), strict=False)
-        of_keys = {key: column for key, column in columns if column.count(MISSING) < len(found)}
-        records = TypedWindow(len(found), of_keys)
-        # Only values of any type that are kept can nest: others are typed, or skipped.
-        are_nested = settings.records or any(
-            records.types(key) & ({dict} if key in _TYPED else {dict, list}) for key in of_keys
-        )
-        return None if are_nested and nests_deep(text) else records
+        for decoder, known in tried:
+            try:
+                found = decoder.decode(text)
+            except msgspec.ValidationError:
+                continue
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                return None
+            columns = zip(
+                keys, zip(*map(msgspec.structs.astuple, found), strict=True), strict=False
+            )
+            of_keys = {key: column for key, column in columns if column.count(MISSING) < len(found)}
+            records = TypedWindow(len(found), of_keys, known)
+            # Only values of any type that are kept can nest: others are typed, or skipped.
+            are_nested = settings.records or any(
+                records.types(key) & ({dict} if key in _TYPED else {dict, list}) for key in of_keys
+            )
+            return None if are_nested and nests_deep(text) else records
+        return decoded_entirely(text)
 
     return decode
 

@@ -36,7 +36,7 @@ class Records:
         self._texts: dict[str, list[str]] = {}
         self.is_object = np.array([isinstance(value, dict) for value in values], np.bool_)
         raw = [value.get("id", MISSING) if isinstance(value, dict) else MISSING for value in values]
-        self.kind = kinds_of(raw)
+        self.kind = kinds_of(raw, {*map(type, raw)})
         self.id: IndexArray = np.array([id_number(value) for value in raw], np.int64)
         self.whole: BoolArray = np.array([whole_number(v) is not None for v in raw], np.bool_)
         self.named: BoolArray = self.whole | (self.id != 0)
