@@ -83,9 +83,10 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
             problem = f"{path}: has objects that `bboxqa agree --send-back` sent"
             again = shlex.join(["bboxqa", "accept", "ORIGINAL", str(folder), "-o", "NEW.json"])
             raise DatasetError([problem], f"To take over what came back: {again}")
-        may_be_result = path.name in {*WRITTEN_FILES, "units.csv"}
-        beside = SourcePath.at(folder).names.files
-        if may_be_result and path.name in results_among(beside):
+        beside: Collection[str] = ()
+        if path.name in {*WRITTEN_FILES, "units.csv"}:
+            beside = SourcePath.at(folder).names.files
+        if path.name in results_among(beside):
             problem = f"{path}: is a part of a result of bboxqa, not the annotations measured"
             page = f"For a page of it: bboxqa report {shlex.quote(str(folder))}"
             raise DatasetError([problem], "" if AUDIT in beside else page)
@@ -167,7 +168,10 @@ def foreign_kind(path: Path) -> str | None:
     return "table" if is_cells else "YAML" if head and heads.is_yaml(path.name) else None
 
 
-_EXPORT = "Export or download it again; if it is not of an annotator, move it out of the folder."
+_EXPORT = (
+    "Export or download it again, or allow reading it; if it is not of an annotator, move it out "
+    "of the folder."
+)
 
 
 def ends_of_file(file: Path) -> tuple[bytes, bytes]:

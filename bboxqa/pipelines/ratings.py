@@ -123,11 +123,8 @@ def measure(
     if interval not in INTERVALS:
         raise ConfigError(f"interval {unknown_name(interval, INTERVALS)}")
     inputs = checked_inputs(ratings, level, weights, bootstrap=bootstrap, seed=seed)
-    names = default_coefficients(inputs)
-    if coefficients is not None:
-        names = named_coefficients(
-            [coefficients] if isinstance(coefficients, str) else coefficients
-        )
+    wanted = [coefficients] if isinstance(coefficients, str) else coefficients
+    names = default_coefficients(inputs) if wanted is None else named_coefficients(wanted)
     estimators = {name: coefficient_of(name)(inputs) for name in names}
     estimates = estimates_of(
         estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
