@@ -90,11 +90,10 @@ def worst_annotator(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterato
         # Boxes that are only badly placed are not missed. Two of one task agree with each other.
         is_far = np.nanmax(of.of_pairs(name, "f1", own=True)) < _STRANGE
         is_far &= own < np.nanmax(pairs) / 2 and table["miss_rate"][place] > _STRANGE_MISSES
-        if rank and not is_far:
-            continue
         kind, cause = ("stranger", Kind.MISSED) if is_far else ("worst", None)
-        weight, values = float(of.share[place]), {"others": others}
-        yield Finding(kind, (name,), f1.value[place], weight, values, cause, gain=without)
+        if is_far or not rank:
+            weight, values = float(of.share[place]), {"others": others}
+            yield Finding(kind, (name,), f1.value[place], weight, values, cause, gain=without)
 
 
 def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
@@ -113,7 +112,6 @@ def idle_annotators(of: Diagnosed) -> Iterator[Finding]:
 def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Iterator[Finding]:
     """Yield who of three or more misses, adds, misnames, repeats, splits or merges more objects."""
     annotators = of.table("annotators")
-    names = annotators["annotator"]
     # Annotators with an image that two others, not models, were asked about.
     assigned = of.matched.data.assigned
     votes = assigned & ~of.matched.is_model
@@ -131,14 +129,14 @@ def erring_annotators(of: Diagnosed, differences: Mapping[str, Bounds]) -> Itera
         for place in places.tolist():
             others = found.others(place)
             if rate == "class_share":
-                others = of_others(1 - of.of_pairs(names[place], rate), found.value[place])
+                others = of_others(1 - of.of_pairs(of.names[place], rate), found.value[place])
             kind, values = rate, {"others": others}
             if rate in ("miss_rate", "class_share"):
                 part, more = _of_some(of, rate, place)
                 if part == " of none":
                     continue
                 kind, values = f"{rate}{part}", values | more
-            size, who = found.value[place], (str(names[place]),)
+            size, who = found.value[place], (of.names[place],)
             weight = float(size * of.share[place])
             yield Finding(kind, who, size, weight, values, cause, table=name)
 
@@ -240,10 +238,9 @@ def copy_findings(of: Diagnosed) -> Iterator[Finding]:
         yield Finding("all copy", (), least, 1.0, values)
         return
     for place in copied.tolist():
-        first, second = (str(table[f"annotator_{number}"][place]) for number in (1, 2))
-        values = {"who": joined(names_in_words((first, second)))}
+        both = tuple(str(table[f"annotator_{number}"][place]) for number in (1, 2))
+        size, values = found.value[place], {"who": joined(names_in_words(both))}
         # Other figures depend on them.
-        size, both = found.value[place], (first, second)
         yield Finding("copies", both[:1], size, np.inf, values, table="copies", about=both)
 
 
@@ -303,12 +300,10 @@ def kind_findings(of: Diagnosed) -> Iterator[Finding]:
             kind = Kind(KINDS.index(table["kind"][place]))
             about = _who_repeats(of) if kind == Kind.TWICE else drawn
             what = f"{KIND_WORDS[kind].format(about)}{_missed_most(of, kind)}{of.unknown}"
-            values = {"share": in_percent(share.value[place]), "what": what}
-            settled = of.instead("without that", gain.value[place])
-            if not settled:
-                continue
-            weight = share.value[place]
-            yield Finding("kind", (), gain.value[place], weight, values, kind, gain=settled)
+            size, weight = gain.value[place], share.value[place]
+            values = {"share": in_percent(weight), "what": what}
+            if settled := of.instead("without that", size):
+                yield Finding("kind", (), size, weight, values, kind, gain=settled)
 
 
 def _missed_most(of: Diagnosed, kind: Kind) -> str:
@@ -527,8 +522,7 @@ def precision_findings(
     of: Diagnosed, differences: Mapping[str, Bounds], offsets: Table | None
 ) -> Iterator[Finding]:
     """Yield whose annotations are significantly less similar, if no offset explains it."""
-    table = of.table("annotators")
-    names, difference = table["annotator"], differences["mean_similarity"]
+    table, difference = of.table("annotators"), differences["mean_similarity"]
     places = above_others(errors(table, "mean_similarity"), table["n_images"], difference)
     lost = np.zeros(len(table))
     if offsets is not None:
@@ -536,7 +530,7 @@ def precision_findings(
         lost[reported] = _lost(offsets).reshape(len(table), -1)[reported].sum(1)
     large = (difference.value >= _LEAST_DIFFERENCE) & (lost < difference.value / 2)
     for place in places[large[places]].tolist():
-        name, weight = str(names[place]), float(difference.value[place] * of.share[place])
+        name, weight = of.names[place], float(difference.value[place] * of.share[place])
         pairs, own = of.of_pairs(name, "mean_iou"), table["mean_similarity"][place]
         # Where others err too, their pairs may be less similar than this annotator is to them.
         known = pairs[~np.isnan(pairs)]
@@ -545,8 +539,9 @@ def precision_findings(
         others = of_others(pairs, own, _two_digits, "the others with each other")
         what = "similarity (OKS)" if of.matched.compared == "keypoints" else "overlap"
         values = {"places": shape_word(of.matched.compared), "what": what, "others": others}
-        cause = Kind.BADLY_PLACED
-        yield Finding("imprecise", (name,), own, weight, values, cause, table="annotators")
+        yield Finding(
+            "imprecise", (name,), own, weight, values, Kind.BADLY_PLACED, table="annotators"
+        )
 
 
 def joint_findings(of: Diagnosed) -> Iterator[Finding]:
