@@ -292,12 +292,10 @@ def _rectangles(of: Annotations, rows: IndexArray) -> FloatArray | None:
     if of.rotated_box is None or not of.rotated_box[rows, 4].any():
         return None
     outlines = of.segmentation
-    for rings in [] if outlines is None else [outlines.rings(row) for row in rows.tolist()]:
-        is_closed = bool(rings) and bool((rings[0][0] == rings[0][-1]).all())
-        ring = rings[0][: -1 if is_closed else None] if rings else np.zeros((0, 2))
-        if rings and (
-            len(rings) > 1 or len(ring) != 4 or not rotated.from_corners(ring[None])[1][0]
-        ):
+    drawn = [] if outlines is None else [outlines.rings(row) for row in rows.tolist()]
+    for first, *more in filter(None, drawn):
+        ring = first[: -1 if (first[0] == first[-1]).all() else None]
+        if more or len(ring) != 4 or not rotated.from_corners(ring[None])[1][0]:
             return None
     return of.rotated_box[rows]
 

@@ -77,8 +77,6 @@ def category_intervals(categories: Rows) -> Chart:
     figure, low, high = ("f1", "f1_low", "f1_high") if is_f1 else ("alpha", "low", "high")
     title = "F1 of categories" if is_f1 else "Alpha of categories"
     known = [row for row in categories if row[figure] is not None]
-    if not known:
-        return nothing(title)
     known.sort(key=lambda row: (row[figure], -row["n_annotations"]))
     rows = []
     for row in known[:_MOST_ROWS]:
@@ -126,6 +124,8 @@ def _of_rows(
     x_label: str = "",
 ) -> Chart:
     """Return dots with intervals for each row, the first at the top."""
+    if not rows:
+        return nothing(title)
     every = [
         each for _, figure, _ in rows
         for each in (figure["value"], *(figure["interval"] or ()))
@@ -288,8 +288,6 @@ def offsets(rows: Rows) -> Chart:
     """Draw how far from those of the others the edges of boxes are, with their 95 % intervals."""
     title = "Offsets of edges in pixels"
     known = [row for row in rows if row["offset_px"] is not None]
-    if not known:
-        return nothing(title)
     figures = [json_figure(row, "offset_px") for row in known[:_MOST_ROWS]]
     found = [
         (f"{short_name(row['annotator'])}: {row['edge']}", figure, figure_text(figure))
