@@ -22,7 +22,7 @@ from bboxqa.core.text import in_natural_order
 from bboxqa.diagnostics.object_cells import RatioSums, drawn_figures, medians
 from bboxqa.diagnostics.rates import image_f1, reaching_pairs
 from bboxqa.matching.assignment import assign
-from bboxqa.model.annotations import Times
+from bboxqa.model.annotations import Times, Tracks
 from bboxqa.model.diagnosis import EVERYONE
 from bboxqa.model.table import Categorical, Column, Table, figure_columns
 from bboxqa.model.units import MatchedUnits
@@ -289,24 +289,22 @@ def track_switches(matched: MatchedUnits) -> Table:
     until and since, the last image with the former and the first with the latter; and video. Rows
     are sorted by annotators, then image.
     """
-    tracks, data = matched.data.tracks, matched.data
-    names, videos = ((), ()) if tracks is None else (tracks.names, tracks.videos)
-    found, pairs = switches(matched), track_pairs(matched)
+    data, found, pairs = matched.data, switches(matched), track_pairs(matched)
+    tracks = data.tracks or Tracks((), np.zeros(0, np.int32), ())
     own, before, since = found[:, 0], found[:, 1], found[:, 4]
     annotator = pairs.annotator
     found = found[np.lexsort((own, pairs.frame[since], annotator[before], annotator[own]))]
     own, before, after, until, since = found.astype(np.int32).T
-    video = np.zeros(0, np.int32) if tracks is None else tracks.video[own]
     return Table(
         {
             "annotator_1": Categorical(annotator[own].astype(np.int32), data.annotator_names),
-            "track": Categorical(own, names),
+            "track": Categorical(own, tracks.names),
             "annotator_2": Categorical(annotator[before].astype(np.int32), data.annotator_names),
-            "before": Categorical(before, names),
-            "after": Categorical(after, names),
+            "before": Categorical(before, tracks.names),
+            "after": Categorical(after, tracks.names),
             "until": Categorical(until, data.image_names),
             "since": Categorical(since, data.image_names),
-            "video": Categorical(video, videos),
+            "video": Categorical(tracks.video[own], tracks.videos),
         }
     )
 
