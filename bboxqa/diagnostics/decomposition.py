@@ -18,6 +18,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.diagnostics.object_cells import (
+    Amounts,
     RatioSums,
     alpha_has_meaning,
     alphas_after,
@@ -392,16 +393,12 @@ def decomposition(matched: MatchedUnits) -> Table:
     primary = (has * np.arange(len(_NAMES))).max(1, initial=0)
     kind, place = np.nonzero(has.T)
     everything = [(np.full(len(image), each), image, 0.0, 1.0) for each in range(len(_NAMES))]
-    sums = RatioSums(
-        matched,
-        len(_NAMES),
-        {
-            "share": [(primary, image, 1.0, 0.0), *everything],
-            "share_any": [(kind, image[place], 1.0, 0.0), *everything],
-        },
-    )
+    amounts: dict[str, list[Amounts]] = {
+        "share": [(primary, image, 1.0, 0.0), *everything],
+        "share_any": [(kind, image[place], 1.0, 0.0), *everything],
+    }
+    shares = RatioSums(matched, len(_NAMES), amounts).ratios()
     # The gain of "all agree" is unknown.
-    shares = sums.ratios()
     gain, bounds = (np.insert(each, 0, np.nan, axis=1) for each in _kind_gains(matched))
     return Table(
         {

@@ -178,7 +178,7 @@ def _laid_over(
     boxes = annotations.rotated_box
     assigned = np.zeros((len(first), len(data.annotator_names)), np.bool_)
     assigned[number, annotator] = True
-    laid = replace(
+    return replace(
         data,
         image_names=tuple(data.image_names[each] for each in image.tolist()),
         image_size=size,
@@ -192,8 +192,7 @@ def _laid_over(
         ),
         assigned=assigned,
         unlisted=None,
-    )
-    return laid, image
+    ), image
 
 
 def matched_pairs(data: Dataset, settings: AgreeSettings) -> FloatArray:

@@ -211,13 +211,12 @@ def _side_by_side(before: Dataset, after: Dataset, names: Names) -> tuple[Datase
         sizes[place[known]] = data.image_size[known]
     categories, images = names["category"].names, groups // n_annotators
     joint_names, limbs = joints_of(categories, [before, after])
-    both = Dataset(
+    return Dataset(
         image_names=tuple(np.array(names["image"].names, object)[images].tolist()),
         image_size=sizes[images], category_names=categories, annotator_names=("before", "after"),
         annotations=joined.take(order), assigned=np.ones((len(groups), 2), np.bool_),
         joint_names=joint_names, limbs=limbs,
-    )  # fmt: skip
-    return both, order
+    ), order  # fmt: skip
 
 
 def _id_codes(before: Dataset, after: Dataset) -> tuple[IndexArray | None, str]:
