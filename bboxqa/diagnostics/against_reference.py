@@ -36,20 +36,17 @@ def against_reference(found: ReferenceMatches) -> Table:
     beside = _authors(found, found.beside.left)
     same = of.category[found.matched.left] == of.category[found.matched.right]
     twice, who = distinct_rows(found.beside.right[found.is_twice], beside[0][found.is_twice])[0]
-    ratios = RatioSums(
-        found,
-        len(names),
-        {
-            "precision": [(row, where, 1, 0), (drawn, image, 0, 1)],
-            "recall": [(row, where, 1, 0), (asked, asked_image, 0, n_there)],
-            "f1": [(row, where, 2, 0), (drawn, image, 0, 1), (asked, asked_image, 0, n_there)],
-            "class_share": [(row, where, same, 1)],
-            "mean_similarity": [(row, where, found.matched.similarity, 1)],
-            "miss_rate": [(asked, asked_image, n_there, n_there), (*placed, -1, 0)],
-            "extra_rate": [(drawn, image, 1, 1), (*placed, -1, 0), (*beside, -1, 0)],
-            "twice_rate": [(*placed, 0, 1), (who, of.image[twice], 1, 0)],
-        },
-    ).ratios()
+    amounts: dict[str, list[Amounts]] = {
+        "precision": [(row, where, 1, 0), (drawn, image, 0, 1)],
+        "recall": [(row, where, 1, 0), (asked, asked_image, 0, n_there)],
+        "f1": [(row, where, 2, 0), (drawn, image, 0, 1), (asked, asked_image, 0, n_there)],
+        "class_share": [(row, where, same, 1)],
+        "mean_similarity": [(row, where, found.matched.similarity, 1)],
+        "miss_rate": [(asked, asked_image, n_there, n_there), (*placed, -1, 0)],
+        "extra_rate": [(drawn, image, 1, 1), (*placed, -1, 0), (*beside, -1, 0)],
+        "twice_rate": [(*placed, 0, 1), (who, of.image[twice], 1, 0)],
+    }
+    ratios = RatioSums(found, len(names), amounts).ratios()
     return Table(
         {
             "annotator": Categorical(np.arange(len(names), dtype=np.int32), names),

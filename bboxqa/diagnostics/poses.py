@@ -20,6 +20,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.diagnostics.object_cells import (
+    Amounts,
     RatioSums,
     drawn_figures,
     holm,
@@ -162,31 +163,23 @@ def joints(matched: MatchedUnits) -> Table:
     equal = found.visibility[:, 0] == found.visibility[:, 1]
     # How often each visibility occurs, where annotations of an object weigh one pair each.
     weight = found.weight[found.pair]
-    counts = np.stack(
-        [
-            sum_by(found.joint, weight * (found.visibility == value).sum(1), n_joints)
-            for value in range(3)
-        ]
-    )
+    n_given = ((found.visibility == value).sum(1) for value in range(3))
+    counts = np.stack([sum_by(found.joint, weight * n, n_joints) for n in n_given])
     agreeing = sum_by(found.joint, 2 * weight * equal, n_joints)
     joint, image = found.joint, found.image[found.pair]
-    sums = RatioSums(
-        matched,
-        n_joints,
-        {
-            "same_visibility": [(joint, image, equal, 1.0)],
-            "missing_share": [(joint, image, some & ~found.both, some)],
-            "distance_px": [(joint, image, length * found.placed, found.placed)],
-            "distance_percent": [(joint, image, share * found.placed, found.placed)],
-            "swapped_share": [(joint, image, found.is_swapped, found.has_side)],
-        },
-    )
+    amounts: dict[str, list[Amounts]] = {
+        "same_visibility": [(joint, image, equal, 1.0)],
+        "missing_share": [(joint, image, some & ~found.both, some)],
+        "distance_px": [(joint, image, length * found.placed, found.placed)],
+        "distance_percent": [(joint, image, share * found.placed, found.placed)],
+        "swapped_share": [(joint, image, found.is_swapped, found.has_side)],
+    }
     return Table(
         {
             **_joint_columns(matched.data),
-            "n": np.bincount(found.joint[some], minlength=n_joints),
-            "n_both": np.bincount(found.joint[found.both], minlength=n_joints),
-            **sums.columns(),
+            "n": np.bincount(joint[some], minlength=n_joints),
+            "n_both": np.bincount(joint[found.both], minlength=n_joints),
+            **RatioSums(matched, n_joints, amounts).columns(),
             "visibility_alpha": nominal_alpha(counts.sum(0), agreeing, (counts**2).sum(0))[0],
             # The median distance that a normal scatter implies.
             "sigma": medians(share[found.placed], found.joint[found.placed], n_joints)
