@@ -85,18 +85,16 @@ def reference_offsets(found: ReferenceMatches) -> Table:
     name, value = ("measure", "offset") if is_rotated else ("edge", "offset_px")
     size_of = SIZE_OF.tolist() if is_rotated else [0, 1, 0, 1]
     annotator, image = _authors(found, placed[:, 0])
-    amounts: dict[str, list[Amounts]] = {"offset": [], "relative": []}
-    for kind, side in enumerate(size_of):
-        row = len(kinds) * annotator + kind
-        amounts["offset"].append((row, image, apart[:, kind], 1.0))
-        amounts["relative"].append((row, image, apart[:, kind], size[:, side]))
-    ratios = RatioSums(found, len(kinds) * len(names), amounts).ratios(null=0.0)
-    offset, relative = ratios["offset"], ratios["relative"]
+    n, n_rows = len(kinds), len(kinds) * len(names)
+    of_kind = (n * annotator[:, None] + np.arange(n)).ravel(), np.repeat(image, n), apart.ravel()
+    amounts: dict[str, list[Amounts]] = {
+        "offset": [(*of_kind, 1.0)], "relative": [(*of_kind, size[:, size_of].ravel())]
+    }  # fmt: skip
+    offset, relative = RatioSums(found, n_rows, amounts).ratios(null=0.0).values()
     is_angle = np.tile([kind == "angle" for kind in kinds], len(names))
     factor = np.where(is_angle, np.nan, 100.0)
     percent = factor * relative.value
-    who = np.repeat(np.arange(len(names), dtype=np.int32), len(kinds))
-    which = np.tile(np.arange(len(kinds), dtype=np.int32), len(names))
+    who, which = np.divmod(np.arange(n_rows, dtype=np.int32), n)
     units = {"unit": Categorical(is_angle.astype(np.int32), UNITS)} if is_rotated else {}
     table = Table(
         {

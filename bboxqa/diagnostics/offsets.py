@@ -201,12 +201,10 @@ def _row_columns(
     """Return the columns that identify each row, and the numbers of objects and annotators."""
     names, n_measures = matched.data.annotator_names, len(measures)
     n_others = np.bincount(found.annotator, minlength=len(names))
-    which = np.tile(np.arange(n_measures, dtype=np.int32), len(names))
+    who, which = np.divmod(np.arange(len(names) * n_measures, dtype=np.int32), n_measures)
     is_angle = np.array([each == "angle" for each in measures], np.int32)[which]
     return {
-        "annotator": Categorical(
-            np.repeat(np.arange(len(names), dtype=np.int32), n_measures), names
-        ),
+        "annotator": Categorical(who, names),
         title: Categorical(which, measures),
         **({"unit": Categorical(is_angle, UNITS)} if measures == MEASURES else {}),
         "n": np.repeat(found.n_shared, n_measures),
