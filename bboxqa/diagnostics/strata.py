@@ -67,12 +67,10 @@ def agreement_by_region(matched: MatchedUnits) -> Table:
     objects, bbox = drawn_objects(matched), matched.data.annotations.bbox
     size = matched.data.image_size[objects.image]
     known = (size > 0).all(1)
-    places = []
-    for side in (1, 0):
-        centre = _means(objects, bbox[:, side] + bbox[:, side + 2] / 2)
-        share = np.divide(centre, size[:, side], out=np.zeros(len(size)), where=known)
-        places.append(np.clip((share * 3).astype(np.int64), 0, 2))
-    return _by_group(matched, "region", _REGIONS, np.where(known, 3 * places[0] + places[1], -1))
+    centre = np.column_stack([_means(objects, each) for each in (bbox[:, :2] + bbox[:, 2:] / 2).T])
+    share = np.divide(centre, size, out=np.zeros(size.shape), where=size > 0)
+    column, row = np.clip((share * 3).astype(np.int64), 0, 2).T
+    return _by_group(matched, "region", _REGIONS, np.where(known, 3 * row + column, -1))
 
 
 def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
