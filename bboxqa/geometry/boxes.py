@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.model.keypoints import Keypoints
 
 
@@ -109,13 +109,9 @@ def rotated_iou(left: FloatArray, right: FloatArray) -> FloatArray:
 
 def _ordered(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the pairs with both boxes in an order that depends only on their numbers."""
-    is_swapped = np.zeros(len(left), np.bool_)
-    is_equal: BoolArray = np.ones(len(left), np.bool_)
-    for column in range(5):
-        one, two = left[:, column], right[:, column]
-        is_swapped |= is_equal & (one > two)
-        is_equal &= one == two
-    swap = is_swapped[:, None]
+    # By the first number that differs.
+    first = (left != right).argmax(1)[:, None]
+    swap = np.take_along_axis(left, first, axis=1) > np.take_along_axis(right, first, axis=1)
     return np.where(swap, right, left), np.where(swap, left, right)
 
 
