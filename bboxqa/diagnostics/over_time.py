@@ -150,9 +150,8 @@ def _changes(matched: MatchedUnits, at_once: BoolArray) -> dict[str, Column]:
         ("drift", over, n_sessions < LEAST_SESSIONS, FEW_SESSIONS),
         ("fatigue", within, longest < 60 * LEAST_MINUTES, SHORT_SESSIONS),
     ):
-        code = np.zeros(n_annotators, np.int32)
-        for which, why in ((few, FEW_IMAGES), (is_short, reason), (at_once, IMPORTED)):
-            code[which] = _STATUSES.index(why)
+        reasons = [_STATUSES.index(why) for why in (IMPORTED, reason, FEW_IMAGES)]
+        code = np.select([at_once, is_short, few], reasons)
         code = np.append(code, code.min(initial=len(_STATUSES) - 1)).astype(np.int32)
         value, interval = _slopes(matched, used, *of)
         value[code > 0], interval[code > 0] = np.nan, np.nan
