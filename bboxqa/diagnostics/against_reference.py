@@ -138,8 +138,7 @@ def reference_confusions(found: ReferenceMatches) -> Table:
     )
     either = given[first] + given[second] - both
     n = np.asarray(both.sum(1), np.float64).ravel()
-    drawn = found.settings.bootstrap, found.settings.seed
-    interval = ratio_intervals(both, either, *drawn)
+    interval = ratio_intervals(both, either, found.bootstrap, found.seed)
     return Table(
         {
             "first": Categorical(first.astype(np.int32), names),

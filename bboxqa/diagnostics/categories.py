@@ -62,7 +62,7 @@ def confusions(matched: MatchedUnits) -> Table:
     first, second, n = pairs.first[shown], pairs.second[shown], n_of_pairs[shown]
     # Confusions are counted by object, alpha by unit: annotations that overlap too little are in
     # different ones.
-    of_units = unit_counts(matched.reliability, matched.settings.missing)
+    of_units = unit_counts(matched.reliability, matched.missing)
     in_units = value_pairs(of_units)
     keys = (one * counts.n_values + other
             for one, other in ((first, second), (in_units.first, in_units.second)))  # fmt: skip

@@ -187,7 +187,7 @@ def _agreement_sums(matched: MatchedUnits, cells: IndexArray) -> AgreementSums:
     drawn, asked = np.bincount(unit, minlength=len(units)), n_asked[place]
     (of, value), _, count = distinct_rows(unit, cells[2])
     size = drawn
-    if matched.settings.missing == "category":
+    if matched.missing == "category":
         size, lacking = asked, np.flatnonzero(asked > drawn)
         of, value = np.append(of, lacking), np.append(value, np.full(len(lacking), n_values))
         count = np.append(count, (asked - drawn)[lacking])
@@ -215,7 +215,7 @@ def _whole_sums(matched: MatchedUnits) -> tuple[FloatArray, FloatArray, IndexArr
     """
     sums, data = drawn_sums(matched), matched.reliability
     extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
-    units = data.unit[extra & (matched.settings.missing == "category")]
+    units = data.unit[extra & (matched.missing == "category")]
     of_image = np.bincount(data.group[units], minlength=len(matched.data.image_names))
     n_empty = of_image.sum()
     marginal = sum_by(sums.value, sums.count, len(matched.data.category_names) + 1)

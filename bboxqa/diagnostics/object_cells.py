@@ -125,7 +125,7 @@ def pairs_of_units(matched: MatchedUnits) -> CandidatePairs:
 def alpha_has_meaning(matched: MatchedUnits) -> bool:
     """Return whether alpha has a meaning, as in the result that is diagnosed."""
     drawn = np.bincount(matched.data.annotations.category).astype(np.float64)
-    return has_meaning(drawn, matched.settings.missing)
+    return has_meaning(drawn, matched.missing)
 
 
 @remembered
@@ -177,7 +177,7 @@ class RatioSums:
         n_ratios: int,
         amounts: Mapping[str, Sequence[Amounts]],
     ) -> None:
-        self._names, self._draws = [*amounts], (matched.settings.bootstrap, matched.settings.seed)
+        self._names, self._draws = [*amounts], (matched.bootstrap, matched.seed)
         parts = [
             (row + place * n_ratios, image, *(np.broadcast_to(each, row.shape) for each in both))
             for place, of_name in enumerate(amounts.values())
@@ -220,7 +220,7 @@ def drawn_figures(
     """Return figures of sums over images, (K,), and their 95 % intervals; see `drawn_intervals`."""
     whole = (np.asarray(table.sum(1), np.float64).reshape(-1, 1) for table in tables)
     value = evaluate(*whole)[:, 0]
-    draws = matched.settings.bootstrap, matched.settings.seed
+    draws = matched.bootstrap, matched.seed
     return value, drawn_intervals(value, tables, evaluate, *draws, highest, n_images=n_images)
 
 

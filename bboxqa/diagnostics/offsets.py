@@ -144,7 +144,7 @@ def _figures(found: BoxDifferences, matched: MatchedUnits) -> tuple[FloatArray, 
     in_images = n_images_of(found.annotator[found.pair], found.image, n_annotators)
     n_measures, whose = len(found.size_of), found.of_annotators
     if n_pairs > MOST_DRAWN:
-        matched = replace(matched, settings=replace(matched.settings, bootstrap=0))
+        matched = replace(matched, bootstrap=0)
     # Sums by pair and image, a block of rows for each measure, for each size, and for the counts.
     tables = []
     for amounts in (found.differences, found.others, np.ones((len(found.pair), 1))):

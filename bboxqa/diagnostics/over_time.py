@@ -409,7 +409,7 @@ def _intervals(
 ) -> tuple[FloatArray, str]:
     """Return the intervals of IDF1 and of the number of switches, (2, 2), and what they draw."""
     tracks, used = matched.data.tracks, np.flatnonzero(amounts[0])
-    if not matched.settings.bootstrap or tracks is None:
+    if not matched.bootstrap or tracks is None:
         return np.full((2, 2), np.nan), _NO_DRAWS
     clusters, over = tracks.video[used].astype(np.int64), "videos"
     if (clusters == clusters[0]).all():
@@ -419,7 +419,7 @@ def _intervals(
     if n_clusters < 2:
         return np.full((2, 2), np.nan), _ONE
     boxes, same, switched = (sum_by(cluster, each[used], n_clusters)[None] for each in amounts)
-    drawn = matched.settings.bootstrap, matched.settings.seed
+    drawn = matched.bootstrap, matched.seed
     idf1 = ratio_intervals(2 * same, boxes, *drawn)
     per_cluster = ratio_intervals(switched, np.ones((1, n_clusters)), *drawn)
     return np.concatenate([idf1, per_cluster * n_clusters]), over

@@ -56,9 +56,7 @@ def check_rematching(matched: MatchedUnits) -> None:
 
 def reaching_pairs(matched: MatchedUnits) -> CandidatePairs:
     """Return the pairs that reach the threshold, inside units and between them."""
-    return matched.near.take(
-        matched.near.similarity >= matched.settings.iou_threshold[0] - TOLERANCE
-    )
+    return matched.near.take(matched.near.similarity >= matched.threshold - TOLERANCE)
 
 
 def _without(
@@ -71,10 +69,9 @@ def _without(
     number = np.full(len(of), -1)
     number[drawn] = np.arange(len(drawn))
     others = replace(of.take(drawn), image=place[of.image[drawn]].astype(np.int32))
-    by = matched.settings
     units = match(
-        others, moved_pairs(pairs, number), by.matcher, by.iou_threshold[0],
-        category_lenient=by.category_lenient,
+        others, moved_pairs(pairs, number), matched.matcher, matched.threshold,
+        category_lenient=matched.category_lenient,
     )  # fmt: skip
     assigned = matched.data.assigned[images]
     assigned[:, annotator] = False
@@ -82,7 +79,7 @@ def _without(
     empty = place[matched.reliability.group[len(matched.units) :]]
     empty = empty[empty >= 0].astype(np.int32)
     data = from_units(others, units, assigned, len(matched.data.category_names), empty)
-    found = coincidences(data, by.missing)
+    found = coincidences(data, matched.missing)
     return replace(found, group=images[found.group].astype(np.int32))
 
 
@@ -93,7 +90,7 @@ def vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
     The annotations of the others are matched again. NaN where undefined.
     """
     found, pairs, assigned = [], reaching_pairs(matched), matched.data.assigned
-    before = coincidences(matched.reliability, matched.settings.missing)
+    before = coincidences(matched.reliability, matched.missing)
     for annotator, asked in enumerate(assigned.T):
         own = np.flatnonzero(asked[before.group])
         # One who is left alone agrees with nobody.

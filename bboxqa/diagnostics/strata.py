@@ -137,7 +137,7 @@ def _alphas(matched: MatchedUnits, place: IndexArray, n_groups: int) -> dict[str
 
     with_group = n_images_of(place[of], objects.image[of], n_groups)
     alpha, bounds = drawn_figures(matched, tables, evaluate, with_group, 1.0)
-    if matched.settings.missing == "category":
+    if matched.missing == "category":
         for each in range(n_groups):
             drawn = matched.data.annotations.category[place[objects.of] == each]
             if not has_meaning(np.bincount(drawn, minlength=n_categories).astype(np.float64)):

@@ -16,7 +16,6 @@ from bboxqa.core.arrays import (
     RowArrays,
 )
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.settings import AgreeSettings
 
 
 class Cell(IntEnum):
@@ -151,8 +150,15 @@ class MatchedUnits(msgspec.Struct, frozen=True, eq=False, weakref=True):
     compared: str
     """The shapes that were compared, as named by the similarity: "boxes", "rotated boxes",
     "keypoints", or a kind of outline."""
-    settings: AgreeSettings
-    """How the units were matched, at one threshold, and images are drawn for intervals."""
+    matcher: str
+    threshold: float
+    category_lenient: bool
+    """How the units were matched."""
+    missing: str
+    """Whether a missing annotation is a value of its own."""
+    bootstrap: int
+    seed: int
+    """How many times images are drawn for intervals, 0 for none, and the seed of the draws."""
 
 
 class ReferenceMatches(msgspec.Struct, frozen=True, eq=False):
@@ -172,5 +178,7 @@ class ReferenceMatches(msgspec.Struct, frozen=True, eq=False):
     is_twice: BoolArray
     """(Q,) bool. Which annotations of `beside` match the object."""
     compared: str
-    settings: AgreeSettings
-    """The shapes that were compared, and the settings, as in `MatchedUnits`."""
+    """The shapes that were compared, as in `MatchedUnits`."""
+    bootstrap: int
+    seed: int
+    """How many times images are drawn for intervals, 0 for none, and the seed of the draws."""

@@ -297,7 +297,8 @@ def _matched(
                 beside=beside,
                 is_twice=beside.similarity >= threshold - TOLERANCE,
                 compared=similarity(settings.similarity).needs,
-                settings=settings,
+                bootstrap=settings.bootstrap,
+                seed=settings.seed,
             )
         )
     return tuple(found)

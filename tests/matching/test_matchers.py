@@ -243,7 +243,7 @@ def shaped_units(records, order, matcher, similarity, **more):
 
 @pytest.mark.parametrize("similarity", SHAPED)
 @pytest.mark.parametrize("matcher", ["auto", "greedy", "average", "complete", "hungarian"])
-@given(seeds, st.booleans())
+@given(st.booleans(), seeds)
 def test_neither_annotators_nor_records_in_another_order_change_units_of_shapes(
     matcher, similarity, lenient, seed
 ):

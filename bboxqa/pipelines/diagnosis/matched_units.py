@@ -129,7 +129,12 @@ def matched_units(
         n_neighbours=np.bincount(np.append(own.left, own.right), minlength=len(annotations)),
         is_model=np.array([name in models for name in part.data.annotator_names], np.bool_),
         compared=similarity(settings.similarity).needs,
-        settings=settings,
+        matcher=settings.matcher,
+        threshold=threshold,
+        category_lenient=settings.category_lenient,
+        missing=settings.missing,
+        bootstrap=settings.bootstrap,
+        seed=settings.seed,
     )
     check_rematching(found)
     return with_displaced_joined(with_second_boxes_apart(found), least)

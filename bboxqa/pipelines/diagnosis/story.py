@@ -83,7 +83,7 @@ def story_of(of: Diagnosed) -> tuple[Line, ...]:
     # It takes enough draws and images to name somebody.
     n_images = int((of.matched.data.assigned.sum(1) >= 2).sum())
     n_images = n_images if reference is None else reference.n_images
-    named = of.matched.settings.bootstrap >= LEAST_DRAWS and n_images >= LEAST_IMAGES
+    named = of.matched.bootstrap >= LEAST_DRAWS and n_images >= LEAST_IMAGES
     judged = int(independent(of.matched).data.assigned.sum(1).max(initial=0)) > 2
     found += disagreements.copy_findings(of)
     worst: list[Finding] = []
@@ -130,8 +130,8 @@ def _limits(of: Diagnosed, n_images: int, *, is_told: bool) -> Iterator[Line]:
         yield Line(TEMPLATES["all agree"].format(objects=objects, rest=rest))
     if n_images < LEAST_IMAGES:
         yield Line(TEMPLATES["few"].format(what=count(n_images, "image"), least=LEAST_IMAGES))
-    elif of.matched.settings.bootstrap < LEAST_DRAWS:
-        few = f"--bootstrap {of.matched.settings.bootstrap}"
+    elif of.matched.bootstrap < LEAST_DRAWS:
+        few = f"--bootstrap {of.matched.bootstrap}"
         yield Line(TEMPLATES["few"].format(what=few, least=LEAST_DRAWS))
     if not is_told and of.part.n_complete_units != len(of.matched.units):
         yield Line(TEMPLATES["unjudged"])

@@ -14,7 +14,6 @@ from bboxqa.diagnostics.object_cells import RatioSums, holm
 from bboxqa.diagnostics.offsets import offsets, p_values
 from bboxqa.diagnostics.parts import parts
 from bboxqa.model.annotations import EDGES
-from bboxqa.model.settings import AgreeSettings
 
 
 def edges(box):
@@ -107,8 +106,7 @@ def test_p_values_of_images_with_one_object_are_those_of_student():
     # With denominators of 1, the ratio is the mean over images.
     numbers = np.random.default_rng(2).normal(0.3, 1, 12)
     images = SimpleNamespace(image_names=("",) * 12)
-    settings, mean = AgreeSettings(bootstrap=0), (np.zeros(12), np.arange(12))
-    matched = SimpleNamespace(data=images, settings=settings)
+    matched, mean = SimpleNamespace(data=images, bootstrap=0, seed=0), (np.zeros(12), np.arange(12))
     sums = RatioSums(matched, 1, {"mean": [(*mean, numbers, 1.0)]})
     found = sums.ratios(null=0.0)["mean"].p_value[0]
     assert found == pytest.approx(ttest_1samp(numbers, 0).pvalue)

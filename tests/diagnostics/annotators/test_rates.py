@@ -94,8 +94,8 @@ def counted_again(units, out):
         annotator_names=tuple(np.delete(np.array(data.annotator_names, object), out)),
     )
     part = ImagePart(rest, np.zeros(0, np.int32))
-    again = matched_units(part, AgreeSettings(bootstrap=0, missing=units.settings.missing))
-    return coincidences(again.reliability, units.settings.missing)
+    again = matched_units(part, AgreeSettings(bootstrap=0, missing=units.missing))
+    return coincidences(again.reliability, units.missing)
 
 
 @pytest.mark.parametrize("missing", ["category", "ignore"])

@@ -25,7 +25,7 @@ def alpha_with(units, groups, cells=None):
     for group in groups:
         name[[*group]] = min(group)
     data = replace(cells, value=name[cells.value])
-    return pooled_alpha(coincidences(data, units.settings.missing), one_group=False).value
+    return pooled_alpha(coincidences(data, units.missing), one_group=False).value
 
 
 @pytest.mark.parametrize("missing", ["category", "ignore"])

@@ -66,8 +66,7 @@ def test_published_example_of_py_motmetrics():
         ]
     left, right, similarity = zip(*pairs, strict=True)
     near = CandidatePairs(np.array(left), np.array(right), np.array(similarity))
-    settings = replace(units.settings, iou_threshold=(0.4,))
-    units = replace(units, near=near, settings=settings)
+    units = replace(units, near=near, threshold=0.4)
     (row,) = tracks(units).records()
     assert row["idf1"] == pytest.approx(10 / 12, abs=1e-12)
     assert [row[name] for name in ("idtp", "idfn", "idfp")] == [5, 1, 1]

@@ -91,7 +91,7 @@ class Cells(NamedTuple):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_changes_are_slopes_of_least_squares(seed):
     data = random_times(random_data(seed, n_annotators=3, n_images=40), seed, gap=200.0)
-    units = matched(data, bootstrap=40, seed=5)
+    units = replace(matched(data), bootstrap=40, seed=5)
     table, times, of = work(units), data.annotations.times, data.annotations
     cells, session, elapsed = Cells(*image_f1(units)), [], []
     for image, who in zip(cells.image, cells.annotator, strict=True):
