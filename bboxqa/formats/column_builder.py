@@ -257,7 +257,8 @@ class ColumnsBuilder:
             self._grow("angle", angle)
         # Boxes of five or eight numbers, and angles other than 0.
         angle = np.where(angle == 0, np.nan, angle)
-        rows = np.flatnonzero((n_numbers > 0) | ~np.isnan(angle))
+        if not len(rows := np.flatnonzero((n_numbers > 0) | ~np.isnan(angle))):
+            return
         n_numbers[~np.isfinite(values[:, : _LENGTHS[0]]).all(axis=1)] = 0
         of_boxes = {"n_numbers": n_numbers[rows], "values": values[rows], "angle": angle[rows]}
         self._grow("rotations", {"row": self.n + rows, **of_boxes})
