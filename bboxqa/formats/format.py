@@ -52,9 +52,6 @@ class Format(msgspec.Struct, frozen=True):
     folders_in_parts: Callable[[SourcePath], list[SourcePath]] | None = None
     """Called with the path of such a folder; returns its folders of labels that may be by one
     person each, as ann and bob of `labels/ann`, `labels/bob`. None if there are none."""
-    translate: Callable[..., Any] | None = None
-    """A `bboxqa.formats.translation.collector.Translate`, which translates a source into COCO
-    records, including everything that `read` omits. None for COCO itself."""
 
 
 def translated_format(
@@ -81,7 +78,6 @@ def translated_format(
         document=partial(_called, f"{_READING}:read_document", translate),
         recognises_folder=recognises_folder,
         folders_in_parts=folders_in_parts,
-        translate=translate,
     )
 
 
