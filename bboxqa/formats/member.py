@@ -4,8 +4,6 @@ import gzip
 import io
 import mmap
 import os
-import re
-import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -138,9 +136,6 @@ def opened_file(path: str | Path) -> IO[bytes]:
     return open(path, "rb")  # noqa: PTH123 - the caller closes it
 
 
-# Words and what separates them share no character: else, names such as a_1_1_1… take hours.
-_OF_COPIES = re.compile(r"(?:[\W_]+(?:copy|\d[^\W_]*))*[\W_]*", re.IGNORECASE)
-"""What is behind the name of a copy, a download, or a folder packed on some day."""
 _Entry = tuple[str, int, Callable[[], IO[bytes]], bool]
 
 
@@ -172,10 +167,10 @@ def _listing(path: Path, entries: Iterable[_Entry]) -> list[Member]:
             problem = f"{path}: has two files named {one_line(one.name)!r}; expected one of a name"
             raise DatasetError([problem], "Pack it again, each annotator in a folder of its own.")
     # File managers name an archive after the folder they pack, and number copies and downloads.
-    archive, top = own_name(path), found[0].name.partition("/")[0] if found else ""
-    is_named = archive.startswith(top) and _OF_COPIES.fullmatch(archive[len(top) :])
+    top = found[0].name.partition("/")[0] if found else ""
     is_only = bool(top) and all(each.name.startswith(f"{top}/") for each in found)
-    return [each._replace(top=f"{top}/") for each in found] if is_named and is_only else found
+    is_named = is_only and own_name(path).startswith(top)
+    return [each._replace(top=f"{top}/") for each in found] if is_named else found
 
 
 def archive_members(path: Path) -> list[Member]:
@@ -248,26 +243,16 @@ def _unpacked(path: Path, most: int) -> mmap.mmap:
 
 
 _UNIX = 3
-_ZIP_END = struct.Struct("<4s4H2LH")
 
 
 def _zip_members(path: Path) -> list[Member]:
-    # The number of entries that the archive declares, before they are read into memory.
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - (1 << 16) - _ZIP_END.size))
-        tail = file.read()
-    place, wide, n_entries = tail.rfind(b"PK\x05\x06"), tail.rfind(b"PK\x06\x06"), 0
-    if 0 <= place <= len(tail) - _ZIP_END.size:
-        n_entries = _ZIP_END.unpack_from(tail, place)[4]
-        if n_entries == 0xFFFF and 0 <= wide <= len(tail) - 40:
-            n_entries = struct.unpack_from("<Q", tail, wide + 32)[0]
-    if n_entries > MAX_MEMBERS:
-        raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
     try:
         archive = zipfile.ZipFile(path)
     except ZIP_ERRORS as error:
         problem = f"{path}: is a zip archive that cannot be read: {one_line(str(error))}"
         raise DatasetError([problem], AGAIN) from None
+    if len(archive.filelist) > MAX_MEMBERS:
+        raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
     return _listing(path, _zip_entries(path, archive))
 
 
