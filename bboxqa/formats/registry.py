@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from operator import itemgetter
 from os.path import realpath
 from pathlib import Path
 from pkgutil import resolve_name
@@ -221,7 +220,7 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
     """
     folders, files, root = list[SourcePath](), list[SourcePath](), realpath(folder)
     waiting: list[tuple[SourcePath, int, tuple[Format, ...]]] = [(folder, _DEPTH, ())]
-    beside = list[tuple[int, int, SourcePath, tuple[Format, ...]]]()
+    beside = list[tuple[SourcePath, tuple[Format, ...]]]()
     while waiting:
         here, depth, known = waiting.pop()
         if here.names.problem:
@@ -234,14 +233,12 @@ def sources_below(folder: SourcePath) -> tuple[list[SourcePath], list[SourcePath
             known = (COCO, *own, *OF_ONE_IMAGE)
         if known:
             others = [here / each for each in named if each.lower().endswith(_OF_MANY)]
-            beside += [(len(others), -depth, each, known) for each in others[:_LOOKED_AT]]
+            beside += [(each, known) for each in others[:_LOOKED_AT]]
         else:
             files += [here / each for each in named]
         below = [e for e in here.folders if e.name not in here.names.links or _is_new(e, root)]
         waiting += [(each, depth - 1, known) for each in reversed(below) if depth]
-    # Files of many images are mostly the only ones of their folder.
-    beside.sort(key=itemgetter(0, 1))
-    for *_, each, known in beside[:_MOST]:
+    for each, known in beside[:_MOST]:
         # Files of another format count, maybe of one that is not read; readers of labels name files
         # of CreateML.
         is_other = format_of(each) not in known or is_surely_coco(each)
