@@ -58,14 +58,6 @@ def _place(name: str) -> str:
     return place_of(name if is_picture(name) else f"{name}.png")
 
 
-def given_words(choices: Choices) -> str:
-    """Return a phrase on the supplied sizes, for a note."""
-    given, file = choices.image_size, choices.image_size_file
-    if isinstance(given, tuple):
-        return f"{given[0]} × {given[1]} pixels, as given"
-    return f"sizes from {file}" if file else "sizes as given"
-
-
 def by_ends(sizes: Mapping[str, tuple[int, int]]) -> dict[str, GivenSize]:
     """Return sizes by all ends of paths; None where images differ. Whole paths begin with "/"."""
     found: dict[str, GivenSize] = {}
@@ -181,9 +173,7 @@ class FileImages:
     def _sized(self, image: Record, picture: Member | None) -> bool:
         """Give an image the size of its picture, or that which the user supplied, if any."""
         size = None if picture is None else size_of_picture(picture)
-        if size is None:
-            size = given_size(self._choices, image["file_name"])
-            self._into.tally["given"] += size is not None
+        size = size or given_size(self._choices, image["file_name"])
         if size is not None:
             image["width"], image["height"] = size
         return size is not None
@@ -221,8 +211,6 @@ class FileImages:
     def done(self, expected: str, words: Iterable[tuple[str, str, str]]) -> None:
         """Add the images without a label file, and notes."""
         into = self._into
-        if number := into.tally["given"]:
-            into.notes.append(f"{count(number, 'image')}: {given_words(self._choices)}")
         into.count(words)
         others = []
         for member in self.left_out:

@@ -214,23 +214,16 @@ def _wrong_values(file: AnnotationFile) -> Iterator[str]:
                 yield f"{key}: id {value} occurs more than once; expected once"
     # Comparisons with NaN are false.
     sound = (np.abs(columns.bbox) <= MAX_COORDINATE).all(1) & (columns.bbox[:, 2:] >= 0).all(1)
-    far = np.zeros(0, np.int64)
-    if outlines is not None and not np.abs(outlines.xy).max(initial=0) <= MAX_COORDINATE:
-        points = np.flatnonzero(~(np.abs(outlines.xy) <= MAX_COORDINATE).all(1))
-        ring = np.searchsorted(outlines.ring_offsets, points, side="right") - 1
-        far = np.unique(np.searchsorted(outlines.part_stop, ring, side="right"))
     for rows, key, expected in (
         (np.flatnonzero(file.image_rows < 0), "image_id", "the id of an image"),
         (np.flatnonzero(file.category_rows < 0), "category_id", "the id of a category"),
         (np.flatnonzero(~sound), "bbox", f"sides of {_SIDES}"),
-        (far, "", f"coordinates up to {MAX_COORDINATE:g} px"),
     ):
         if len(rows):
-            found = "a polygon has a point far away; "
-            if key:
-                found = f"{key} is {getattr(columns, key)[rows[0]].tolist()}; "
-            label = f"annotation {file.shown_ids[int(rows[0])]}{more_rows(rows)}"
-            yield f"{label}: {found}expected {expected}"
+            found = f"{key} is {getattr(columns, key)[rows[0]].tolist()}; expected {expected}"
+            yield f"annotation {file.shown_ids[int(rows[0])]}{more_rows(rows)}: {found}"
+    if outlines is not None and not np.abs(outlines.xy).max(initial=0) <= MAX_COORDINATE:
+        yield f"a polygon has a point far away; expected coordinates up to {MAX_COORDINATE:g} px"
 
 
 def _assign_all(joined: Joined, rows: Rows) -> tuple[BoolArray, BoolArray]:

@@ -32,7 +32,6 @@ _LONGEST = 40
 _EXCERPT = 160
 # The code of the defect that someone annotated an image again.
 _AGAIN = "T007"
-_NO_NUMBER = re.compile(rb"-?(?:nan|inf(?:inity)?)\b", re.IGNORECASE)
 _BYTE = re.compile(r"\s*\(byte (\d+)\)")
 _ADVICE = "Export it again; the file may be cut off."
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -200,7 +199,7 @@ def read_document(translate: Translate, path: Path, settings: ReadSettings) -> R
         return RawDocument(
             read.name, read.text, read.size, {}, encoding=read.encoding * bool(read.broken),
             not_utf8=read.not_utf8, stopped=True,
-            broken=read.broken or [_stop(read.text, error.__cause__ or error)],
+            broken=read.broken or [_stop(error.__cause__ or error)],
         )  # fmt: skip
     document.size, _ = size_and_digest(path, digest=False)
     return document
@@ -243,18 +242,15 @@ def read_file(translate: Translate, path: Path, options: ReadSettings) -> Annota
 
 def json_problem(text: bytes, error: BaseException) -> str:
     """Return why a text is not JSON."""
-    place, why = _stop(text, error)
+    place, why = _stop(error)
     line = text.count(b"\n", 0, place) + 1
     return f"line {line}: {why}" if place else why
 
 
-def _stop(text: bytes, error: BaseException) -> tuple[int, str]:
+def _stop(error: BaseException) -> tuple[int, str]:
     """Return the byte offset at which a JSON reader stopped, 0 if it does not say it, and why."""
     said = _BYTE.search(str(error))
     place = int(said[1]) if said else getattr(error, "start", 0)
-    # The reader may have passed the first of the wrong characters.
-    if said and (found := _NO_NUMBER.search(text, max(0, place - 1), place + 11)):
-        return found.start(), f"the number {found[0].decode()}, which JSON does not have"
     return place, _BYTE.sub("", str(error).removeprefix("JSON is malformed: "))
 
 
