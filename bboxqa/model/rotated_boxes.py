@@ -37,10 +37,13 @@ def corners(boxes: FloatArray) -> FloatArray:
     return np.stack([x, y], axis=-1)
 
 
-def corner_moves(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the largest distance of corners of paired boxes, in x or y, in their best order."""
-    before, after = corners(left), corners(right)
-    ways = [np.abs(before - np.roll(after, way, axis=1)).max((1, 2), initial=0) for way in range(4)]
+# The four corners from each of them on, in both directions.
+_ORDERS = [[(first + step * k) % 4 for k in range(4)] for step in (1, -1) for first in range(4)]
+
+
+def corner_moves(before: FloatArray, after: FloatArray) -> FloatArray:
+    """Return the largest distance, in x or y, of paired (P, 4, 2) corners in their best order."""
+    ways = [np.abs(before - after[:, order]).max((1, 2), initial=0) for order in _ORDERS]
     return np.asarray(np.min(ways, axis=0))
 
 

@@ -27,6 +27,7 @@ from bboxqa.model.annotations import Annotations, Dataset, joints_of
 from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, PLURALS
 from bboxqa.model.keypoints import largest_moves
 from bboxqa.model.rotated_boxes import ROUNDED_PX, corner_moves
+from bboxqa.model.rotated_boxes import corners as corners_of
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.counting import similar_pairs, units_of
@@ -176,7 +177,7 @@ def match_versions(
     sequence = np.argsort(left)
     left, right = left[sequence], right[sequence]
     if of.rotated_box is not None and needs == "rotated boxes":
-        shift = corner_moves(of.rotated_box[left], of.rotated_box[right])
+        shift = corner_moves(*(corners_of(of.rotated_box[rows]) for rows in (left, right)))
     else:
         shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
         if of.keypoints is not None:

@@ -11,7 +11,7 @@ from bboxqa.formats.columns import degrees
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.masks import runs_of
 from bboxqa.model.masks import span_bounds, spans_of_runs
-from bboxqa.model.rotated_boxes import corners, from_corners, turned_to, upright
+from bboxqa.model.rotated_boxes import corner_moves, corners, from_corners, turned_to, upright
 
 Record = dict[str, Any]
 Kind = Literal["box", "rotation", "polygon", "holes", "mask"]
@@ -21,8 +21,6 @@ _SAME = 1e-3
 ROUNDED = 0.011
 """Lengths in pixels that differ by less may be equal, as files round to two decimals."""
 _SAME_ANGLE = 1e-5
-# The four corners from each of them on, in both directions.
-_ORDERS = [[(first + step * k) % 4 for k in range(4)] for step in (1, -1) for first in range(4)]
 
 
 class Outline(msgspec.Struct, frozen=True, eq=False):
@@ -134,7 +132,7 @@ def outlines_of(annotations: Sequence[Record], *, any_rectangle: bool) -> dict[i
     four = np.array(points, np.float64).reshape(-1, 4, 2)
     bbox = np.array([each["bbox"] for each in drawn], np.float64)
     said = np.array([*map(said_angle, drawn)])
-    is_box = _distances(four, corners(upright(bbox))) <= _SAME
+    is_box = corner_moves(four, corners(upright(bbox))) <= _SAME
     boxes, is_rectangle = from_corners(four)
     is_rectangle &= (boxes[:, 2] * boxes[:, 3] != 0) & (any_rectangle | ~np.isnan(said))
     rows = np.flatnonzero(~np.isnan(said))
@@ -145,16 +143,9 @@ def outlines_of(annotations: Sequence[Record], *, any_rectangle: bool) -> dict[i
     turned[is_said, 4] = own[is_said] % 360
     boxes[rows] = turned
     boxes.setflags(write=False)
-    moves = _distances(four, corners(boxes)).tolist()
+    moves = corner_moves(four, corners(boxes)).tolist()
     for row, each in enumerate(drawn):
         kind: Kind = "box" if is_box[row] else "rotation" if is_rectangle[row] else "polygon"
         is_turned = kind == "rotation"
         found[each["id"]] = Outline(kind, boxes[row], moves[row]) if is_turned else Outline(kind)
-    return found
-
-
-def _distances(points: FloatArray, own: FloatArray) -> FloatArray:
-    """Return the largest distances of four corners from others, (N,), each in the best order."""
-    ways = [np.abs(points - own[:, order]).max((1, 2)) for order in _ORDERS]
-    found: FloatArray = np.min(ways, axis=0)
     return found
