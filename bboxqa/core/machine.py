@@ -11,7 +11,7 @@ from gc import disable, enable, freeze, get_threshold, isenabled, set_threshold,
 from itertools import chain, islice
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bboxqa.core.errors import OutputError
 
@@ -84,7 +84,9 @@ _Result = TypeVar("_Result")
 
 # The number of cores that the parent process assigned to this process.
 _share: int | None = None
-# Whether OpenBLAS starts no threads in this process.
+# The libraries of linear algebra read these when they are loaded.
+_BLAS = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
+# Whether they start no threads in this process.
 _is_alone = False
 
 
@@ -133,13 +135,13 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iter
 def set_up_process() -> None:
     """Set this process up for a command, before numpy is imported.
 
-    Python seldom looks for cycles, OpenBLAS starts no threads unless the user chose a number, and
-    up to 32 MB of freed memory are kept, which the system would have to clear again.
+    Python seldom looks for cycles, linear algebra starts no threads unless the user chose a number,
+    and up to 32 MB of freed memory are kept, which the system would have to clear again.
     """
     global _is_alone  # noqa: PLW0603 - a fact about the process
     set_threshold(ALLOCATED)
-    chosen = os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _is_alone = chosen == "1" and "numpy" not in sys.modules
+    chosen = {os.environ.setdefault(name, "1") for name in _BLAS}
+    _is_alone = chosen == {"1"} and "numpy" not in sys.modules
     if sys.platform == "linux":
         # Other C libraries have no `mallopt`.
         with suppress(AttributeError):
@@ -154,14 +156,8 @@ def one_blas_thread() -> Iterator[None]:
     With several threads, the order of additions, and so the last bit of a sum, would vary.
     """
     if _is_alone:
-        import numpy as np
-
-        built_with: dict[str, Any] = np.show_config(mode="dicts")  # type: ignore[assignment]
-        # A build that says nothing of it is limited as others are.
-        blas = built_with.get("Build Dependencies", {}).get("blas", {}).get("name", "")
-        if "openblas" in blas:
-            yield
-            return
+        yield
+        return
     with _libraries().limit(limits=1, user_api="blas"):
         yield
 
