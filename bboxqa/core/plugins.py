@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
@@ -70,20 +69,18 @@ class Plugin(NamedTuple):
 
 def plugins(group: str) -> Mapping[str, Plugin]:
     """Return the plugins of a group such as "bboxqa.similarities" by name, sorted."""
-    own = (each for each in sys.meta_path if each is not PathFinder)
-    if not any(hasattr(each, "find_distributions") for each in own):
-        for folder in sys.path:
-            try:
-                changed = Path(folder or ".").stat().st_mtime_ns
-                if group.encode() in _entry_points(folder or ".", changed):
-                    break
-            except NotADirectoryError:
-                # An archive may have any.
+    for folder in sys.path:
+        try:
+            changed = Path(folder or ".").stat().st_mtime_ns
+            if group.encode() in _entry_points(folder or ".", changed):
                 break
-            except OSError:
-                continue
-        else:
-            return {}
+        except NotADirectoryError:
+            # An archive may have any.
+            break
+        except OSError:
+            continue
+    else:
+        return {}
     from importlib.metadata import entry_points
 
     by_name: dict[str, list[EntryPoint]] = {}

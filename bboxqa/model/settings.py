@@ -244,8 +244,6 @@ READING_KEYS = (
 """The keys of the table ``[reading]``: those of `bboxqa.reading`."""
 STAGES = ("consensus", "audit")
 """The keys of what `bboxqa batch` makes of a project besides measuring it: true or false."""
-_OPTIONS = {"iou": "iou_threshold", "map": "category_map", "pattern": "filter"}
-"""The keys of options with another name."""
 _LARGEST = 1_000_000
 
 
@@ -298,13 +296,6 @@ def read_settings_file(name: str) -> SettingsFile:
             raise ConfigError(f"{path}: {key} is {value!r}; expected true or false")
     others = ("validate", "reading", *STAGES)
     values = {key: value for key, value in values.items() if key not in others}
-    tables = {"validate": ValidateSettings.__struct_fields__, "reading": READING_KEYS}
-    for key in values:
-        for table, keys in tables.items():
-            if key in keys:
-                raise ConfigError(f"{path}: {key} belongs into the table [{table}]")
-        if key in _OPTIONS:
-            raise ConfigError(f"{path}: unknown setting {key!r}; did you mean {_OPTIONS[key]!r}?")
     with naming(path):
         settings_from(values)
     return SettingsFile(values, validate, reading, stages)

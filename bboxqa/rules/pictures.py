@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
-from errno import EINVAL, ELOOP, ENAMETOOLONG
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
@@ -26,8 +25,6 @@ from bboxqa.formats.source import escaped
 
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
-# Names that no file can have: too long, in a circle of links, or with signs that are not allowed.
-_IMPOSSIBLE = (ENAMETOOLONG, ELOOP, EINVAL)
 # The tags of width and height in TIFF.
 _WIDTH, _HEIGHT = 256, 257
 
@@ -78,8 +75,7 @@ def _place(root: Path, name: str | None) -> Place:
         if path.exists():
             return Place(ImageState.UNREADABLE, problem="it is not a regular file")
     except OSError as error:
-        if error.errno not in _IMPOSSIBLE:
-            return Place(ImageState.UNREADABLE, problem=f"{error.strerror}")
+        return Place(ImageState.UNREADABLE, problem=f"{error.strerror}")
     except (ValueError, RuntimeError):
         # A null character in a name, or a circle of links: there is no such file.
         pass

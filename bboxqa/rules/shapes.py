@@ -11,6 +11,7 @@ from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, row
 from bboxqa.core.machine import threads
 from bboxqa.formats.columns import Rings
 from bboxqa.formats.measured import outlines_of
+from bboxqa.formats.translation.masks import runs_of
 from bboxqa.geometry.boxes import bbox_iou, corners, rotated_iou
 from bboxqa.geometry.polygons import FEWEST_INTRICATE, is_intricate, n_crossings
 from bboxqa.model import rotated_boxes
@@ -18,7 +19,6 @@ from bboxqa.model.annotations import EDGES
 from bboxqa.model.masks import (
     SegmentationKind,
     Segmentations,
-    decode_counts,
     span_bounds,
     spans_of_runs,
 )
@@ -206,12 +206,6 @@ def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
     return np.array(found, np.float64).reshape(-1, 4)
 
 
-def runs_of(document: Document, row: int) -> IndexArray:
-    """Return the run lengths of a mask that can be read."""
-    counts = document.record(row)["segmentation"]["counts"]
-    return decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)
-
-
 def row_major_masks(document: Document, tolerance: float) -> IndexArray:
     """Return the annotations whose mask fits its box only if it is read row by row."""
     rles, box = document.annotations.rles, corners(document.annotations.bbox)
@@ -223,7 +217,7 @@ def row_major_masks(document: Document, tolerance: float) -> IndexArray:
         # Most masks in the wrong order span the full width, so such a box proves nothing.
         if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
             continue
-        spans = spans_of_runs(runs_of(document, row))
+        spans = spans_of_runs(runs_of(document.record(row))[0])
         top, left, bottom, right = span_bounds(spans, width)
         if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
             found.append(row)

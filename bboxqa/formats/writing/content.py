@@ -425,10 +425,7 @@ class Parts(msgspec.Struct, frozen=True):
             if isinstance(group, dict | list) or group in (None, ""):
                 known = ", ".join(map(one_line, sorted({*image} - {"annotators"})))
                 problem = f"image {one_line(name)} has no {self.group_by!r} to group by"
-                expected, more = f"a key of all images ({known})", f", or {FOLDER}"
-                if self.group_by == FOLDER:
-                    problem, more = f"image {one_line(name)} is in no folder to group by", ""
-                raise ConfigError(f"{problem}; expected {expected}{more}")
+                raise ConfigError(f"{problem}; expected {FOLDER}, or a key of all images ({known})")
             groups[str(group)].append(image["id"])
         whole = [*groups.values()]
         drawn = [whole[place] for place in np.random.default_rng(self.seed).permutation(len(whole))]

@@ -9,7 +9,6 @@ from bboxqa.formats.label_folders import INSIDE
 
 # What some systems refuse in file names, or drop at the end; and the dot of hidden files.
 _REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*/\\\ud800-\udfff]|^\.|[. ]\Z')
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 # File names have at most 255 bytes, and a suffix is added.
 _LONGEST = 200
 
@@ -20,8 +19,6 @@ def _escape(found: re.Match[str]) -> str:
 
 def _safe_part(name: str) -> str:
     text = _REFUSED.sub(_escape, name)
-    if _DEVICES.fullmatch(text):
-        text = _escaped(text)
     if len(text.encode()) > _LONGEST:
         digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
         text = text.encode()[: _LONGEST - 13].decode("utf-8", "ignore") + "-" + digest

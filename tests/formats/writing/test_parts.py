@@ -64,7 +64,7 @@ def test_shares_of_single_images_are_exact_and_seeds_differ():
         ((("../a", 0.5), ("b", 0.5)), None, "expected shares that"),
         ((("a", 1.5), ("b", -0.5)), None, "expected shares that"),
         ((("a", 0.5), ("b", float("nan"))), None, "expected shares that"),
-        (HALVES, "patient", r"image v1/1.jpg has no 'patient' to group by; expected a key of all"),
+        (HALVES, "patient", r"image v1/1.jpg has no 'patient' to group by; expected folder, or"),
         ((("a", 0.99), ("b", 0.01)), "folder", "part b gets no image: there are 2 groups of 2"),
     ],
 )  # fmt: skip
