@@ -181,13 +181,6 @@ def test_python_that_diagnoses_runs(monkeypatch, capsys):
     )
 
 
-def test_profiles_that_are_shown_are_taken(tmp_path):
-    (profiles,) = contents(PAGES["docs/simulate.md"], "toml")
-    write(tmp_path / "annotators.toml", profiles)
-    command = ("simulate", "--images", 4, "--profiles", "annotators.toml")
-    assert run(*command, cwd=tmp_path).returncode == 0
-
-
 def test_settings_that_are_shown_are_taken(tmp_path):
     (settings,) = contents(VALIDATE, "toml")
     write(tmp_path / "export.json", two_annotators())

@@ -169,9 +169,8 @@ def claim(out: Path, root: str | Path, pseudonyms: Path | None = None, *, force:
     with suppress(OSError, ValueError, msgspec.ValidationError):
         before |= msgspec.convert(json.loads((out / ROOT).read_bytes()), dict[str, str])
     if before["key"] != noted["key"]:
-        other = "made with another key of pseudonyms" if before["key"] else "that name annotators"
-        other = other if noted["key"] else "made with --pseudonyms"
-        raise OutputError(f"{out}: holds results {other}; name another folder with --out")
+        other = "--pseudonyms of another key, or without"
+        raise OutputError(f"{out}: holds results made with {other}; name another folder with --out")
     if before["root"] != place:
         if not force:
             other = one_line(before["root"])

@@ -146,8 +146,7 @@ def run_batch(
 def _check_out(out: Path, root: str | Path, *, force: bool) -> None:
     """Refuse a folder of projects as output, which the next run would skip, and of other files."""
     if out.is_file() or (out.is_symlink() and not out.exists()):
-        what = "is a file" if out.is_file() else "is a link that leads nowhere"
-        raise OutputError(f"{out}: {what}; name a folder with --out")
+        raise OutputError(f"{out}: is no folder; name a folder with --out")
     try:
         names = {path.name for path in out.iterdir()} if out.is_dir() else set[str]()
     except OSError as error:
@@ -379,13 +378,11 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
     had = [f"{what} was {value:z.4f}, now undefined" for what, value in known if value is not None]
     # Without a meaningful alpha, F1 shows whether agreement on objects is worse.
     yield from had[:1] if row.alpha is None and row.f1 is None else ()
-    more = [name for name in row.annotators if last.annotators and name not in last.annotators]
-    also = f", now also of {first_few(more, _SHOWN, one_line)}" if more else ""
     for what, key in (("alpha", "alpha"), ("F1", "f1"), ("class alpha", "class_alpha"),
                       (f"mean {row.measure or 'IoU'}", "mean_iou")):  # fmt: skip
         old, new = getattr(last, key), getattr(row, key)
         if old is not None and new is not None and new < old - _TIE:
-            yield f"{what} fell from {old:z.4f} to {new:z.4f}{also}"
+            yield f"{what} fell from {old:z.4f} to {new:z.4f}"
     # Without an annotator agreement may be better; of projects not measured they are unknown.
     gone = [name for name in last.annotators if name not in row.annotators]
     if row.annotators and gone:

@@ -9,17 +9,8 @@ from bboxqa.cli import console
 from bboxqa.cli import options as shared
 from bboxqa.cli.options import A_PATH, OUT, READ, READING, Option, params
 
-
-def _refused(_file: str) -> str:
-    raise ValueError(
-        "is no option here: names are in the sentences of a saved result; measure again with "
-        "bboxqa agree FILE --pseudonyms KEY --report PAGE"
-    )
-
-
 _OF_PAGE = params(
     "images", "split", "top",
-    Option("--pseudonyms KEY", OUT, "", parse=_refused, hidden=True, expose_value=False),
     Option("-o --out FILE", OUT,
         "Write the page to this file; default RESULT/report.html, and RESULT/report with --split.",
         type=A_PATH),

@@ -28,8 +28,6 @@ _OPTIONS = params(
     Option("--annotator ERRORS", OUT,
         'Errors of an annotator, as above; "*: …" is for all. Can be given several times.',
         to="errors", multiple=True),
-    Option("--profiles FILE", OUT, "Errors of annotators in TOML, with a table for each.",
-        type=A_PATH),
     Option("--per-image NUMBER", OUT,
         "Annotators of each image, drawn at random; default all.", type=int),
     Option("--seed NUMBER", OUT, "Seed; default 0.", type=int, default=0),
@@ -76,7 +74,7 @@ def simulate(*, out: Path | None, force: bool, **given: Any) -> int:
             )
     path = out or Path("simulated.json")
     for each in (path, truth_path(path)):
-        console.refuse_inputs([each], [given.get("truth"), given.get("profiles")])
+        console.refuse_inputs([each], [given.get("truth")])
     found = simulated(**given)
     paths = found.write(path, force=force)
     drawn = count(len(found), "annotation")

@@ -99,11 +99,9 @@ class ComparisonResult(msgspec.Struct, frozen=True, eq=False):
     renames: Table
     """The number of annotations that changed from one category to another."""
     thresholds: tuple[AgreementChange, ...]
-    """Agreement before and after; empty where a version has no image with two annotators."""
+    """Agreement before and after; empty where no image has two annotators in both versions."""
     paired: bool
-    """Whether agreement was measured in the images that both versions share, which are resampled
-    together. Otherwise the versions share no measured image; agreement was measured in all images
-    of each version, which are resampled independently."""
+    """Whether agreement was measured, in the images that both versions share."""
     n_measured_images: tuple[int, int]
     """The number of images in which agreement was measured, before and after."""
     settings: AgreeSettings

@@ -178,12 +178,7 @@ class AgreementResult(MeasuredAgreement, frozen=True, eq=False, dict=True, kw_on
 
         from bboxqa.report.agreement_text import text_lines
 
-        notes = (f" Note: {note}" for note in self.notes[len(self.headlines) :])
-        compared = (
-            f"{self.n_images:,} images, {self.n_annotators} annotators, "
-            f"{self.n_annotations:,} annotations, similarity {self.settings.similarity}"
-        )
-        text = "\n".join((compared, *text_lines(self, quiet=True), *notes))
+        text = "\n".join(text_lines(self, add=()))
         return f"<pre>{escape(text)}</pre>"
 
 
@@ -379,7 +374,7 @@ def agree_with(
             *data.headlines,
             *notes,
             *data.notes,
-            *notes_of(data, part, settings, counted.counts, thresholds[0]),
+            *notes_of(data, part, settings, counted.counts),
         ),
         headlines=data.headlines,
         why_slow=why_slow(part),
@@ -390,8 +385,6 @@ def agree_with(
     return result if found is None else with_reference(result, found, progress)
 
 
-# From this F1 by chance on, F1 hardly depends on what images show.
-_HIGH_CHANCE = 0.9
 _SHOWN = 3
 # By what `candidate_pairs` counts: the noun, and what is said of as many.
 _COUNTED = {
@@ -426,9 +419,8 @@ def notes_of(
     part: ImagePart,
     settings: AgreeSettings,
     counts: Mapping[str, int],
-    result: ThresholdResult,
 ) -> Iterator[str]:
-    """Yield notes on the data that were compared, and on the figures at the first threshold."""
+    """Yield notes on the data that were compared."""
     crowds = data.annotations.category[data.annotations.iscrowd]
     if len(crowds):
         names = [data.category_names[each] for each in np.unique(crowds).tolist()]
@@ -447,11 +439,6 @@ def notes_of(
             yield f"{count(counts[name], noun)} {text}"
     if settings.bootstrap and 0 < is_shared.sum() < FEW_CLUSTERS:
         yield few_images_note(int(is_shared.sum()))
-    if result.existence.chance >= _HIGH_CHANCE:
-        yield (
-            f"F1 by chance is {result.existence.chance:.2f}, since objects are in the same places "
-            "in all images: F1 would be about as high if annotators did not look at them"
-        )
     if part.paired is not None:
         yield (
             f"pairs of annotators are counted among the {np.count_nonzero(part.paired):,} of "

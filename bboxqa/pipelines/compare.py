@@ -174,6 +174,12 @@ def compare_with(
     images = {*before.image_names}, {*after.image_names}
     n_common = len(images[0] & images[1])
     join = join_advice(images) if 2 * n_common < min(map(len, images)) else ""
+    if not n_common and all(images):
+        one, other = (one_line(each.image_names[0]) for each in (before, after))
+        raise DatasetError(
+            [f"no image is in both versions: the first is {one!r} before and {other!r} after"],
+            f"Images are compared by file name: {join or 'name two versions of one data set'}.",
+        )
     matched = match_versions(before, after, names, settings, progress)
     names = {**names, "category": renamed_categories(before, after, matched)}
     # Intervals are drawn later, for both versions together.
@@ -192,36 +198,28 @@ def compare_with(
         for data, agreement in zip((before, after), measured, strict=True)
     ]  # fmt: skip
     results = [each for each in measured if each is not None]
-    thresholds: tuple[AgreementChange, ...] = ()
-    paired, n_images = False, (0, 0)
+    thresholds, n_images = tuple[AgreementChange, ...](), 0
     if len(results) == 2:
-        thresholds, paired, n_images = _agreement_changes(results, names, settings, progress)
-    elif not n_common and all(images):
-        one, other = (one_line(each.image_names[0]) for each in (before, after))
-        raise DatasetError(
-            [f"no image is in both versions: the first is {one!r} before and {other!r} after"],
-            f"Images are compared by file name: {join or 'name two versions of one data set'}.",
-        )
+        thresholds, n_images = _agreement_changes(results, names, settings, progress)
     both = (("before", before), ("after", after))
     headlines = tuple(f"{name}: {line}" for name, data in both for line in data.headlines)
     notes = [
         *headlines,
         *[f"images are compared by file name: {join}"] * bool(join),
-        *["no image is in both versions"] * (all(images) and not (n_common or join)),
         *_agreement_notes(versions, thresholds, n_images, settings),
     ]
     return ComparisonResult(
         before=versions[0], after=versions[1], unused_ids=matched.unused_ids,
         measure=measure_name(settings.similarity), **changes_of(before, after, matched, names),
-        thresholds=thresholds, paired=paired, n_measured_images=n_images, settings=settings,
-        version=__version__, notes=tuple(notes), headlines=headlines,
+        thresholds=thresholds, paired=n_images > 0, n_measured_images=(n_images, n_images),
+        settings=settings, version=__version__, notes=tuple(notes), headlines=headlines,
     )  # fmt: skip
 
 
 def _agreement_notes(
     versions: list[Version],
     thresholds: tuple[AgreementChange, ...],
-    n_images: tuple[int, int],
+    n_images: int,
     settings: AgreeSettings,
 ) -> Iterator[str]:
     alone = []
@@ -235,14 +233,16 @@ def _agreement_notes(
     if alone:
         which = f"{alone[0]}, " if len(alone) == 1 else ""
         yield f"{which}no image has two annotators, so agreement is not compared"
+    elif not n_images:
+        yield "no image has two annotators in both versions, so agreement is not compared"
     n_people = [version.n_annotators for version in versions]
     if thresholds and n_people[0] != n_people[1]:
         yield (
             f"alpha is that of {n_people[0]} and of {n_people[1]} annotators, and may rise with "
             "their number alone: compare F1"
         )
-    if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
-        yield few_images_note(min(n_images))
+    if thresholds and settings.bootstrap and n_images < FEW_CLUSTERS:
+        yield few_images_note(n_images)
 
 
 class _Side(NamedTuple):
@@ -266,36 +266,33 @@ def _agreement_changes(
     names: Names,
     settings: AgreeSettings,
     progress: Progress | None,
-) -> tuple[tuple[AgreementChange, ...], bool, tuple[int, int]]:
-    """Return the change at each threshold, whether images are shared, and how many each has.
+) -> tuple[tuple[AgreementChange, ...], int]:
+    """Return the change at each threshold in the images that both measure, and their number.
 
-    Images are drawn with replacement (Efron and Tibshirani 1993, ch. 8,
-    doi:10.1201/9780429246593), those that both versions measure together.
+    Images of both together are drawn with replacement (Efron and Tibshirani 1993, ch. 8,
+    doi:10.1201/9780429246593).
     """
     places = zip(names["image"].places, names["category"].places, strict=True)
     versions, images = [*zip(results, places, strict=True)], []
     for result, (image, _) in versions:
         table = result.thresholds[0].images
         counts = (table["n_annotations"] > 0) | (settings.empty_images != "skip")
-        images.append(np.sort(image[table.codes("image")[counts]]))
-    shared = np.intersect1d(images[0], images[1])
-    images = [shared, shared] if len(shared) else images
+        images.append(image[table.codes("image")[counts]])
+    drawn = np.intersect1d(images[0], images[1])
+    if not len(drawn):
+        return (), 0
     sides = [
         [
             _side(part, sums, settings.missing, place, names, drawn)
             for part, sums in zip(result.thresholds, result.sums, strict=True)
         ]
-        for (result, place), drawn in zip(versions, images, strict=True)
+        for result, place in versions
     ]
     values = distinct(np.concatenate([each.counted.value for side in sides for each in side]))
     replicates: list[list[FloatArray]] = []
-    if settings.bootstrap and min(map(len, images)) > 1:
-        seeds = [settings.seed, settings.seed]
-        if not len(shared):
-            # The seed of independent draws does not depend on which version comes first.
-            seeds[int(images[0][0] < images[1][0])] += 1
+    if settings.bootstrap and len(drawn) > 1:
         steps = None if progress is None else partial(progress, "resampling")
-        for side, drawn, seed in zip(sides, images, seeds, strict=True):
+        for side in sides:
             counted, alphas = [each.counted for each in side], [each.alpha for each in side]
             estimators = image_estimators(counted, alphas, drawn, values)
             for index, each in enumerate(side):
@@ -303,7 +300,7 @@ def _agreement_changes(
                 everyone = np.arange(len(drawn))
                 estimators[index, "f1"] = Resampled(pairs, lambda of: ratio(*of), everyone)
             with one_blas_thread():
-                again = replicates_of_all(estimators, settings.bootstrap, seed, steps)
+                again = replicates_of_all(estimators, settings.bootstrap, settings.seed, steps)
             kinds = ("pooled", "mean", "f1", "categories")
             replicates.append(
                 [np.vstack([again[index, kind] for kind in kinds]) for index in range(len(side))]
@@ -312,7 +309,7 @@ def _agreement_changes(
         _change(part, pair, [each[index] for each in replicates], values, names)
         for index, (part, *pair) in enumerate(zip(results[1].thresholds, *sides, strict=True))
     ]
-    return tuple(changes), len(shared) > 0, (len(images[0]), len(images[1]))
+    return tuple(changes), len(drawn)
 
 
 def _side(

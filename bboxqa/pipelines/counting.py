@@ -26,7 +26,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, joined, one_line
+from bboxqa.core.text import count
 from bboxqa.geometry.boxes import corners
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs, unit_pairs
 from bboxqa.matching.linkage import author_ranks
@@ -450,11 +450,6 @@ def with_all_asked(
     is_matched = (data.assigned.sum(1) >= 2)[annotations.image]
     alone = annotations.image[~is_matched]
     possible = float((assigned.sum(1)[annotations.image] - 1).sum()) / 2
-    names = [data.image_names[each] for each in np.flatnonzero(is_partly)]
-    number = Counter(map(str.casefold, names))
-    unlike = sorted((each for each in names if number[each.casefold()] > 1), key=str.casefold)
-    hint = f". {count(len(unlike), 'name')} differ only by upper and lower case, such as "
-    hint += f"{joined([*map(one_line, unlike[:2])])}: rename those of one image"
     found, notes = [], []
     for result, counts in zip(results, counted.thresholds, strict=True):
         unit = np.zeros(len(annotations), np.int64)
@@ -477,8 +472,8 @@ def with_all_asked(
         ]  # fmt: skip
         if figures:
             notes.append(
-                f"{len(names):,} of {count(len(data.image_names), 'image')} annotated by some "
+                f"{is_partly.sum():,} of {count(len(data.image_names), 'image')} annotated by some "
                 "annotators only, without a list of who was asked: the others count as not asked. "
-                f"If all were asked, {' and '.join(figures)}: --asked all{hint if unlike else ''}"
+                f"If all were asked, {' and '.join(figures)}: --asked all"
             )
     return tuple(found), notes

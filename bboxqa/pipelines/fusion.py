@@ -19,7 +19,7 @@ from bboxqa.core.arrays import (
     sum_by,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count, first_few
+from bboxqa.core.text import count
 from bboxqa.formats.writing.outlines import Record, area_of, bounds_of
 from bboxqa.geometry.boxes import bbox_iou, corners, from_corners
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
@@ -214,7 +214,6 @@ def fused_shapes(
     if not len(rows):
         return (), objects.bbox, ()
     rows = rows[np.lexsort((data.annotations.annotator[rows], of[rows]))]
-    data, notes = _without_tangled(data, rows)
     records, bbox, n_bare = [Record() for _ in range(len(objects))], objects.bbox.copy(), 0
     starts = run_starts(of[rows])
     for place, own in zip(of[rows[starts]].tolist(), np.split(rows, starts[1:]), strict=True):
@@ -223,32 +222,8 @@ def fused_shapes(
             bbox[place] = from_corners(np.array([edges]))
             found["area"] = round(area_of(found), _DIGITS)
         n_bare += not found
-    if n_bare:
-        some = count(n_bare, "object")
-        notes.append(f"{some} without an outline: too few of those who drew one cover any region")
-    return tuple(records), bbox, tuple(notes)
-
-
-def _without_tangled(data: Dataset, rows: IndexArray) -> tuple[Dataset, list[str]]:
-    import shapely
-
-    # Tangled outlines would take too long to repair.
-    outlines = data.annotations.segmentation
-
-    def is_tangled(ring: FloatArray) -> bool:
-        if len(ring) < 3 or shapely.is_valid(shapely.polygons(ring)):
-            return False
-        return is_intricate([ring]) or n_crossings(ring, _MOST_CROSSINGS) > _MOST_CROSSINGS
-
-    found = [row for row in rows.tolist() if outlines and any(map(is_tangled, outlines.rings(row)))]
-    if outlines is None or not found:
-        return data, []
-    kind = outlines.kind.copy()
-    kind[found] = SegmentationKind.NONE
-    of = replace(data.annotations, segmentation=replace(outlines, kind=kind))
-    shown = first_few(of.shown_ids(np.array(found)), 3)
-    crossing = f"more than {_MOST_CROSSINGS} crossings of an outline with itself"
-    return replace(data, annotations=of), [f"{crossing}: the box counts of annotations {shown}"]
+    why = "without an outline: too few of those who drew one cover any region"
+    return tuple(records), bbox, (f"{count(n_bare, 'object')} {why}",) * bool(n_bare)
 
 
 def _has_shape(of: Annotations) -> BoolArray:
@@ -343,6 +318,20 @@ def covered_region(regions: Sequence[Any], least: int) -> Any:
     return levels[-1]
 
 
+def _repaired(ring: FloatArray) -> Any:
+    """Return the region of a ring, unless it crosses itself so often that this takes long."""
+    import shapely
+
+    region = shapely.polygons(ring)
+    if shapely.is_valid(region):
+        return region
+    if is_intricate([ring]) or n_crossings(ring, _MOST_CROSSINGS) > _MOST_CROSSINGS:
+        where = " ".join(f"{each:g}" for each in ring[0])
+        problem = f"an outline that begins at {where} crosses itself over {_MOST_CROSSINGS} times"
+        raise DatasetError([problem], "To find it: bboxqa validate (P005).")
+    return shapely.make_valid(region)
+
+
 def _covered_region(
     outlines: Segmentations, people: Sequence[IndexArray], quorum: float | None
 ) -> Record:
@@ -352,7 +341,7 @@ def _covered_region(
     regions = []
     for rows in people:
         drawn = (ring for row in rows.tolist() for ring in outlines.rings(row) if len(ring) >= 3)
-        own = _areas(shapely.union_all([shapely.make_valid(shapely.polygons(r)) for r in drawn]))
+        own = _areas(shapely.union_all([*map(_repaired, drawn)]))
         regions += [own] * bool(own.area)
     parts = without_holes(covered_region(regions, _least(len(regions), quorum)))
     if not parts:

@@ -220,34 +220,16 @@ AS_COMPARED = ReadSettings(outlines=False, by_files="none")
 def read_for(source: Data, settings: AgreeSettings, reading: ReadSettings = AS_COMPARED) -> Dataset:
     """Return the data set of a source after checks for defects that would falsify agreement."""
     needs = similarities.similarity(settings.similarity).needs
-    if reading.choices.rotated is not None and needs == "keypoints":
-        raise ConfigError(
-            "--rotated says what boxes of five numbers hold, but --similarity keypoints does not "
-            "compare boxes; leave --rotated out, or compare with --similarity obb"
-        )
-    own_check, outlines = reading.check, reading.outlines or needs in OUTLINES
-    if own_check is None and settings.checks:
-        own_check = partial(check_files, boxes=not outlines, choices=reading.choices)
-
-    def check(files: Sequence[AnnotationFile], who: Attribution) -> None:
-        # The outlines of panoptic COCO are not read.
-        if problems := [
-            f"{file.path}: is panoptic COCO, with the outlines of segments in PNG files, which are "
-            f"not read; similarity {settings.similarity!r} compares outlines"
-            for file in files
-            if file.records == "segments"
-        ]:
-            raise DatasetError(problems, "Compare boxes: --similarity bbox")
-        if own_check is not None:
-            own_check(files, who)
-
+    check, outlines = reading.check, reading.outlines or needs in OUTLINES
+    if check is None and settings.checks:
+        check = partial(check_files, boxes=not outlines, choices=reading.choices)
     reading = replace(
         reading,
         **{name: getattr(settings, name) for name in AgreeSettings.__struct_fields__},
         outlines=outlines,
         keypoints=reading.keypoints or needs == "keypoints",
         rotated=reading.outlines or needs == "rotated boxes",
-        check=check if needs in OUTLINES else own_check,
+        check=check,
     )
     return _read(source, reading)
 

@@ -75,24 +75,12 @@ def compared(data: Dataset, reference: str | Dataset, settings: AgreeSettings) -
     drawn, expected = in_common(team, own, name)
     check_sizes(drawn, expected, name)
     both = with_sigmas(joined_sides(drawn, expected, name), settings, of=data)
-    if expected.annotations.iscrowd.all():
-        notes.append(
-            f"the reference {one_line(name)} has no annotation in "
-            f"{count(len(drawn.image_names), 'image')}: all that annotators drew there counts as "
-            "extra"
-        )
     used = _used_categories(own)
     lacking = [one_line(each) for each in used if each not in team.category_names]
     if lacking:
-        unknown = (
-            f"{name} uses categories that no annotator has: {first_few(lacking, _MOST_NAMED)}. "
-            "Their objects can be found but not named alike; --map OLD=NEW renames a category"
-        )
-        # Where none is in common, all objects count as named otherwise.
-        if len(lacking) == len(used):
-            headlines += (unknown,)
-        else:
-            notes.append(unknown)
+        unknown = f"{name} uses categories that no annotator has: {first_few(lacking, _MOST_NAMED)}"
+        named = "Their objects can be found but not named alike; --map OLD=NEW renames a category"
+        headlines += (f"{unknown}. {named}",)
     return Compared(team, both, name, len(own.image_names), sources, tuple(notes), headlines)
 
 

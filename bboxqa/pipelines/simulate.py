@@ -16,7 +16,6 @@ from bboxqa.core.files import filled_folder, writing
 from bboxqa.core.json_values import json_bytes
 from bboxqa.core.text import unknown_name
 from bboxqa.core.version import __version__
-from bboxqa.model.settings import read_toml
 from bboxqa.pipelines.read import read
 from bboxqa.pipelines.simulated_boxes import (
     DECIMALS,
@@ -108,7 +107,6 @@ def simulate(
     categories: int | str | Sequence[str] = 5,
     annotators: int | str | Sequence[str] = 3,
     errors: Settings = (),
-    profiles: AnyPath | None = None,
     per_image: int | None = None,
     overlap: float = 0.0,
     seed: int = 0,
@@ -131,8 +129,6 @@ def simulate(
         Errors by annotator: ``{"p03": "miss=0.1 offset=5,0"}``, ``{"p03": {"miss": 0.1}}`` or
         ``["p03: miss=0.1 offset=5,0"]``. The names may be patterns, such as ``p*``; later
         settings replace earlier ones. By default there are no errors.
-    profiles : path, optional
-        A TOML file with a table of errors for each annotator; `errors` replace them.
     per_image : int, optional
         How many annotators, drawn at random, annotate each image; by default all.
     overlap : float
@@ -173,13 +169,11 @@ def simulate(
     names = _names_of(annotators)
     if per_image is not None:
         _check("per_image", per_image, 1, len(names))
-    tables = {} if profiles is None else read_toml(Path(profiles))
-    by_name = _errors_by_annotator((tables, errors), names, scene.category_names)
+    by_name = _errors_by_annotator(errors, names, scene.category_names)
     rank = rng.random((len(scene.image_names), len(names))).argsort(axis=1).argsort(axis=1)
     asked = np.asarray(rank < (per_image or len(names)))
     boxes = all_boxes(scene, by_name, asked, seed)
-    info = {"seed": seed, "profiles": tables, "errors": errors}
-    return Simulation(scene, boxes, names, asked, info)
+    return Simulation(scene, boxes, names, asked, {"seed": seed, "errors": errors})
 
 
 def _names_of(annotators: int | str | Sequence[str]) -> tuple[str, ...]:
@@ -257,39 +251,33 @@ _FORMS: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 def _errors_by_annotator(
-    settings: Iterable[Settings], annotators: Sequence[str], categories: Sequence[str]
+    settings: Settings, annotators: Sequence[str], categories: Sequence[str]
 ) -> dict[str, AnnotatorErrors]:
     """Return the errors of each annotator; a later setting replaces an earlier one."""
     merged: dict[str, dict[str, list[str]]] = {name: {} for name in annotators}
-    for each in settings:
-        pairs = each.items() if isinstance(each, Mapping) else (e.split(":", 1) for e in each)
-        for name, *table in pairs:
-            matching = [other for other in annotators if fnmatchcase(other, name.strip())]
-            if not matching or not table:
-                form = "a name, or a pattern of names, and errors, such as 'p01: miss=0.1'"
-                raise ConfigError(f"no annotator is {name!r}; expected {form}")
-            texts = _texts(name, table[0])
-            for other in matching:
-                merged[other] |= texts
+    pairs: Iterable[Any] = (each.split(":", 1) for each in settings)
+    for name, *table in settings.items() if isinstance(settings, Mapping) else pairs:
+        matching = [other for other in annotators if fnmatchcase(other, name.strip())]
+        if not matching or not table:
+            form = "a name, or a pattern of names, and errors, such as 'p01: miss=0.1'"
+            raise ConfigError(f"no annotator is {name!r}; expected {form}")
+        texts = _texts(name, table[0])
+        for other in matching:
+            merged[other] |= texts
     return {name: _errors(name, texts, annotators, categories) for name, texts in merged.items()}
 
 
 def _texts(who: str, table: str | Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the texts of each error; `confuse` may have several."""
-    texts: dict[str, list[str]] = {}
-    if isinstance(table, str):
-        try:
-            words = shlex.split(table)
-        except ValueError as error:
-            raise ConfigError(f"{who}: {table.strip()!r} cannot be read: {error}") from None
-        pairs = (word.partition("=") for word in words)
-        return listed_by((key, value) for key, _, value in pairs)
-    if not isinstance(table, Mapping):
-        raise ConfigError(f"{who} is {table!r}; expected a table of errors")
-    for key, value in table.items():
-        listed = list(map(str, value if isinstance(value, list | tuple) else [value]))
-        texts[key] = listed if key == "confuse" else [",".join(listed)]
-    return texts
+    if isinstance(table, Mapping):
+        lists = {key: value if isinstance(value, list | tuple) else [value]
+                 for key, value in table.items()}  # fmt: skip
+        table = shlex.join(f"{key}={','.join(map(str, each))}" for key, each in lists.items())
+    try:
+        words = shlex.split(str(table))
+    except ValueError as error:
+        raise ConfigError(f"{who}: {table.strip()!r} cannot be read: {error}") from None
+    return listed_by((key, value) for key, _, value in (word.partition("=") for word in words))
 
 
 def _errors(

@@ -108,15 +108,11 @@ def _agreement_lines(result: ComparisonResult) -> Iterator[str]:
     for part in result.thresholds:
         if part.pooled.status != "ok":
             yield f" {part.threshold_label}: {part.pooled.status}"
-    before, after = result.n_measured_images
-    images = f"in the {count(after, 'image')} that both versions measure"
-    if not result.paired:
-        images = f"in all images: {before:,} before and {after:,} after, none of which both measure"
     drawn = ""
     if not all(isnan(part.pooled.interval[0]) for part in result.thresholds):
-        together = "together" if result.paired else "independently"
-        drawn = f", drawn {together} ({result.settings.bootstrap:,} draws)"
-    yield f" {images}{drawn}"
+        drawn = f", drawn together ({result.settings.bootstrap:,} draws)"
+    images = count(max(result.n_measured_images), "image")
+    yield f" in the {images} that both versions measure{drawn}"
 
 
 def summary(result: ComparisonResult) -> dict[str, Any]:

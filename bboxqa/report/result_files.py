@@ -179,15 +179,11 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
         raise DatasetError([problem], f"{_NAME_IT}.")
     found: dict[str, dict[str, Any]] = {}
     for name, key in _KEYS.items():
-        path, problem = folder / f"{name}.json", f"has no key {key!r}"
-        try:
+        path, content = folder / f"{name}.json", None
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             content = msgspec.json.decode(path.read_bytes()) if path.is_file() else None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            content, problem = (), f"is not JSON: {error}"
-        if content is None:
-            problem = "is missing: the folder is not a result of `bboxqa agree --out`, or is a "
-            problem += "result of an earlier version"
         if not isinstance(content, dict) or key not in content:
+            problem = "is not what `bboxqa agree --out` writes, or is of an earlier version"
             raise DatasetError([f"{path}: {problem}"], f"{_NAME_IT}, or {_AGAIN}")
         found[name] = content
     outputs: list[Source] = []

@@ -65,10 +65,9 @@ def test_json_and_files_say_the_same(folder):
 def test_json_is_what_the_schema_says(folder):
     jsonschema.Draft202012Validator.check_schema(schema("comparison"))
     text = (folder / "after.json").read_text("utf-8")
-    write(folder / "renamed.json", json.loads(text.replace("street_", "road_")))
     alone = document([annotation(1, iscrowd=1)], json.loads(text)["images"][:1])
     write(folder / "alone.json", alone)
-    for second in ("before.json", "after.json", "renamed.json", "alone.json"):
+    for second in ("before.json", "after.json", "alone.json"):
         done = run(
             "compare", "before.json", second, "--bootstrap", 40, "--format", "json", cwd=folder
         )

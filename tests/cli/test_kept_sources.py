@@ -30,7 +30,6 @@ def made(tmp_path_factory):
     (tmp_path / "sizes.csv").write_text("image,width,height\nstreet.png,100,100\n")
     (tmp_path / "times.csv").write_text("annotator,start,end,label\nann,0,9,x\nbob,0,8,x\n")
     (tmp_path / "settings.toml").write_text('similarity = "bbox"\n')
-    (tmp_path / "errors.toml").write_text("[p01]\nmiss = 0.1\n")
     assert (
         run("validate", "export.json", "--write-baseline", "base.json", cwd=tmp_path).returncode
         == 0
@@ -88,7 +87,6 @@ def contents(folder):
         ("export.svg", "draw export.svg --image 1 --out {} --force"),
         ("images/street.png", "draw export.json --image 1 --images images --out {} --force"),
         ("other.json", "simulate --truth other.json --out {} --force"),
-        ("errors.toml", "simulate --profiles errors.toml --out {} --force"),
         ("result/summary.json", "report result --out {} --force"),
         ("result/units.csv", "report result --out {} --force"),
         ("images/street.png", "report result --images images --out {} --force"),

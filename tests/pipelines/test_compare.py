@@ -336,18 +336,6 @@ def n_drawn_in(data):
     return sum(bool(units) for units in units_of(data).values())
 
 
-def test_the_interval_of_other_images_is_that_of_independent_draws():
-    before, after = made(1)[0], renamed_images(made(2)[0], "other")
-    change = compare(before, after, bootstrap=80, seed=7).thresholds[0].pooled
-    old = drawn_alphas(units_of(before), before.image_names, 80, 7)
-    new = drawn_alphas(units_of(after), after.image_names, 80, 8)
-    n_images = min(n_drawn_in(before), n_drawn_in(after))
-    assert change.interval == pytest.approx(expanded(new - old, n_images), abs=1e-12)
-    assert change.difference == pytest.approx(
-        agree(after, **PLAIN).alpha - agree(before, **PLAIN).alpha
-    )
-
-
 def only_images(data, first, last):
     """Return the data set of some of the images."""
     place = data.annotations.image

@@ -276,7 +276,7 @@ def test_files_are_not_replaced(tmp_path):
                 ({"p02": "confuse=cow/cow:0.1"}, "p02: confuse is 'cow/cow:0.1'; expected a rate"),
                 ({"p02": "copy=p02:0.1"}, "p02: copy is 'p02'; expected one of p01"),
                 ({"p02": "miss='0.1"}, 'p02: "miss=\'0.1" cannot be read: No closing quotation'),
-                ({"p02": 3}, "p02 is 3; expected a table of errors"),
+                ({"p02": 3}, "p02: error is '3'; expected one of miss, extra"),
             )
         ),
     ],

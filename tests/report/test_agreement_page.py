@@ -268,10 +268,10 @@ def test_report_of_a_saved_run_is_the_page_of_agree(saved, tmp_path):
     ("name", "text", "message"),
     [
         (None, None, "no such folder"),
-        ("other.txt", "", "summary.json: is missing: the folder is not a result of"),
-        ("summary.json", "", "is not JSON"),
-        ("summary.json", "[]", "has no key 'thresholds'"),
-        ("summary.json", '{"thresholds": []}', "manifest.json: is missing: "),
+        ("other.txt", "", "summary.json: is not what `bboxqa agree --out` writes"),
+        ("summary.json", "", "summary.json: is not what `bboxqa agree --out` writes"),
+        ("summary.json", "[]", "is not what `bboxqa agree --out` writes"),
+        ("summary.json", '{"thresholds": []}', "manifest.json: is not what "),
     ],
 )
 def test_report_of_what_is_no_result(name, text, message, tmp_path):
@@ -352,8 +352,9 @@ def test_a_result_of_an_earlier_version_is_refused_by_name(saved, tmp_path):
     (folder / "details.json").rename(folder / "diagnosis.json")
     done = run("report", folder)
     assert done.returncode == 2
-    assert "details.json: is missing: " in done.stderr
-    assert "or is a result of an earlier version" in done.stderr
+    assert (
+        "details.json: is not what `bboxqa agree --out` writes, or is of an" in done.stderr
+    )
 
 
 def test_a_long_table_is_cut_and_says_so(found):

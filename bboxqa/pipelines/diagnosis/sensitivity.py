@@ -183,16 +183,10 @@ def threshold_choice(
     largest = float(distance.max())
     near = np.flatnonzero(distance >= largest - _SAME)
     low, high = float(thresholds[near[0]]), float(thresholds[near[-1]])
+    is_wide = max(high - low, interval[1] - interval[0]) > _WIDE
     reason = ""
-    if largest < _LEAST:
-        reason = f"at no threshold is F1 more than {largest:.2f} above F1 by chance"
-    elif high - low > _WIDE:
-        reason = f"F1 is about as far above chance at all thresholds from {low:g} to {high:g}"
-    elif interval[1] - interval[0] > _WIDE:
-        first, last = (f"{round(each, 2):g}" for each in interval)
-        reason = f"the choice of images decides which of the thresholds {first} to {last} is best"
-    elif near[0] == 0:
-        reason = f"F1 is most above F1 by chance at the lowest threshold, {low:g}"
+    if largest < _LEAST or is_wide or near[0] == 0:
+        reason = f"no threshold stands out: F1 is at most {largest:.2f} above F1 by chance"
     best = nan if reason else float(thresholds[np.argmax(distance)])
     found = {"threshold": best, "distance": largest, "lowest": low, "highest": high}
     return found | {"reason": reason}
