@@ -248,7 +248,10 @@ def notes(ratings, names=("fleiss_kappa",), **settings):
 
 
 FEW = "intervals come from resampling, and are somewhat too narrow with 7 units only"
-LOST = "no interval for fleiss_kappa: too many resamples leave it undefined, or all lie on one side"
+LOST = (
+    "no interval for fleiss_kappa: two units only, or too many resamples leave it undefined or on "
+    "one side"
+)
 SINGLE = CODES.astype(object)
 SINGLE[1, 0] = SINGLE[1:, 1] = None
 # One of all pairs of annotators gave one value only.
@@ -350,7 +353,7 @@ def test_every_pair_has_an_interval_about_its_kappa(coefficient):
 def test_an_interval_of_two_units_is_given_or_refused_with_its_reason(interval):
     found = stats.measure(table([[1, 2], [1, 1]]), ["fleiss_kappa"], interval=interval)
     is_refused = np.isnan(found.coefficients["fleiss_kappa"].interval[0])
-    assert is_refused == ("no interval for fleiss_kappa: two clusters are too few" in found.notes)
+    assert is_refused == any(note.startswith("no interval for fleiss") for note in found.notes)
     assert is_refused or interval == "percentile"
 
 

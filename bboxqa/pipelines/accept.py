@@ -87,9 +87,6 @@ class Acceptance(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
     """What is not reviewed yet, was done before, or is left out."""
 
-    def __repr__(self) -> str:
-        return f"<Acceptance: {self.path}: {self.in_words()}>"
-
     def in_words(self) -> str:
         """Return what was done, as a part of a sentence."""
         number = Counter[str](each.what for each in self.changes)

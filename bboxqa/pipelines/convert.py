@@ -60,9 +60,6 @@ class Conversion(msgspec.Struct, frozen=True):
     """Findings because of which `agree` refuses the files, what was left out when they were read,
     what is left out without being refused, such as ids, and what only the pictures hold."""
 
-    def __repr__(self) -> str:
-        return f"<Conversion: {self.path}: {self.in_words()}>"
-
     def in_words(self) -> str:
         """Return what was written, as a part of a sentence."""
         parts = [count(self.n_images, "image"), count(self.n_annotations, "annotation")]

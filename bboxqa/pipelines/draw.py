@@ -133,15 +133,11 @@ def draw_with(
     scene, of_canvas, files = _on_canvas(scene, images, [each.name for each in data.sources])
     with page_style():
         if ax is None:
-            own, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)
-            axes = tuple(own.axes)
+            axes = tuple(scene_figure(scene, by, side_by_side=side_by_side).axes)
         else:
-            n_hidden = draw_scene(ax, scene, by)
+            draw_scene(ax, scene, by)
             axes = (ax,)
     figure: Any = axes[0].figure
-    if n_hidden:
-        instead = "" if side_by_side else "; --by category --side-by-side has more room"
-        notes.append(f"there was no room for {count(n_hidden, 'label')}{instead}")
     read = (*files_read(paths_of(source)), *map(Path, files))
     return Drawing(scene.name, by, figure.figure, axes, (*of_canvas, *notes), read)
 

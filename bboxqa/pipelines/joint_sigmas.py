@@ -28,26 +28,29 @@ _SHOWN = 20
 _Sigmas = tuple[tuple[float, ...], ...]
 
 
-def with_sigmas(data: Dataset, settings: AgreeSettings, *, of: Dataset | None = None) -> Dataset:
+def with_sigmas(data: Dataset, settings: AgreeSettings) -> Dataset:
     """Return a data set with the sigmas of its joints, if its key points are compared."""
     if similarity(settings.similarity).needs != "keypoints" or data.annotations.keypoints is None:
         return data
     if isinstance(settings.sigmas, str):
-        # A data set with sigmas estimated from annotators, and a note that names them.
-        of = data if of is None else of
-        named = zip(of.category_names, of.joint_names, estimated_sigmas(of), strict=True)
-        known = {category: (joints, sigmas) for category, joints, sigmas in named if joints}
-        usual = float(np.median([sigma for _, sigmas in known.values() for sigma in sigmas]))
-        found, notes = [], []
-        for category, joints in zip(data.category_names, data.joint_names, strict=True):
-            before, sigmas = known.get(category, ((), ()))
-            found.append(sigmas if before == joints else (usual,) * len(joints))
-            if joints:
-                pairs = zip(joints, found[-1], strict=True)
-                shown = first_few([f"{joint} {sigma:.3f}" for joint, sigma in pairs], _SHOWN)
-                notes.append(f"sigmas of {category} estimated: {shown}")
-        return replace(data, joint_sigmas=tuple(found), notes=(*data.notes, *notes))
+        # Sigmas estimated from annotators, and a note that names them.
+        found, notes = estimated_sigmas(data), []
+        named = zip(data.category_names, data.joint_names, found, strict=True)
+        for category, joints, sigmas in named:
+            pairs = zip(joints, sigmas, strict=True)
+            shown = first_few([f"{joint} {sigma:.3f}" for joint, sigma in pairs], _SHOWN)
+            notes += [f"sigmas of {category} estimated: {shown}"] * bool(joints)
+        return replace(data, joint_sigmas=found, notes=(*data.notes, *notes))
     return replace(data, joint_sigmas=given_sigmas(data, settings.sigmas))
+
+
+def refuse_estimated(settings: AgreeSettings) -> None:
+    """Refuse sigmas that would be estimated from each of two data sets that are compared."""
+    if settings.sigmas == ESTIMATED and similarity(settings.similarity).needs == "keypoints":
+        raise ConfigError(
+            "two data sets are compared with the same sigmas; give as numbers those that "
+            "`bboxqa agree --sigmas estimated` prints"
+        )
 
 
 def with_points(data: Dataset, settings: AgreeSettings) -> Dataset:

@@ -310,15 +310,11 @@ def missing_intervals(estimates: Mapping[str, Estimate], what: str) -> Iterator[
     if least < FEW_CLUSTERS:
         some = count(least, what)
         yield f"intervals come from resampling, and are somewhat too narrow with {some} only"
-    bare = [
+    if bare := [
         e for e in estimates if not isnan(estimates[e].value) and isnan(estimates[e].interval[0])
-    ]
-    few = [name for name in bare if estimates[name].n_clusters <= 2]
-    if lost := [name for name in bare if name not in few]:
-        why = "too many resamples leave it undefined, or all lie on one side of it"
-        yield f"no interval for {', '.join(lost)}: {why}"
-    if few:
-        yield f"no interval for {', '.join(few)}: two clusters are too few"
+    ]:
+        why = f"two {what}s only, or too many resamples leave it undefined or on one side of it"
+        yield f"no interval for {', '.join(bare)}: {why}"
 
 
 def difference(

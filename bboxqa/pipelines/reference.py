@@ -18,7 +18,7 @@ from bboxqa.diagnostics.against_reference import (
     reference_offsets,
 )
 from bboxqa.formats.choices import choices_of
-from bboxqa.formats.dataset.names import join_advice, join_name, left_out_by, variant_remark
+from bboxqa.formats.dataset.names import join_advice, join_name, left_out_by
 from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.yolo import class_names
@@ -31,7 +31,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, ReferenceMatches
 from bboxqa.pipelines.counting import of_images, similar_pairs, units_of
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
-from bboxqa.pipelines.joint_sigmas import with_points, with_sigmas
+from bboxqa.pipelines.joint_sigmas import refuse_estimated, with_points, with_sigmas
 from bboxqa.pipelines.read import Data, read_for
 
 _MOST_NAMED = 3
@@ -58,6 +58,7 @@ class Compared(msgspec.Struct, frozen=True, eq=False):
 
 def compared(data: Dataset, reference: str | Dataset, settings: AgreeSettings) -> Compared:
     """Return annotators and a reference, which is the name of one of them or a data set."""
+    refuse_estimated(settings)
     headlines: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     notes: list[str] = []
@@ -66,21 +67,19 @@ def compared(data: Dataset, reference: str | Dataset, settings: AgreeSettings) -
         reference = named_alike(data, with_points(reference, settings), settings.category_map)
         team, own = data, as_one(reference, name)
         notes += reference.notes
-        remark = variant_remark(dict.fromkeys((*_used_categories(team), *_used_categories(own))))
-        headlines = (remark,) if remark else ()
     else:
         name = reference
         team, own = apart(data, name)
         notes.append(f"{one_line(name)} is the reference, and has no part in the other figures")
     drawn, expected = in_common(team, own, name)
     check_sizes(drawn, expected, name)
-    both = with_sigmas(joined_sides(drawn, expected, name), settings, of=data)
+    both = with_sigmas(joined_sides(drawn, expected, name), settings)
     used = _used_categories(own)
     lacking = [one_line(each) for each in used if each not in team.category_names]
     if lacking:
         unknown = f"{name} uses categories that no annotator has: {first_few(lacking, _MOST_NAMED)}"
         named = "Their objects can be found but not named alike; --map OLD=NEW renames a category"
-        headlines += (f"{unknown}. {named}",)
+        headlines = (f"{unknown}. {named}",)
     return Compared(team, both, name, len(own.image_names), sources, tuple(notes), headlines)
 
 

@@ -19,7 +19,6 @@ from bboxqa.core.arrays import (
     rows,
     run_starts,
 )
-from bboxqa.core.errors import ConfigError
 from bboxqa.geometry import registry
 from bboxqa.geometry.boxes import corners, overlap
 from bboxqa.geometry.candidates import TOLERANCE, similarity_of_pairs
@@ -31,7 +30,7 @@ from bboxqa.model.rotated_boxes import corners as corners_of
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.counting import similar_pairs, units_of
-from bboxqa.pipelines.joint_sigmas import ESTIMATED, with_sigmas
+from bboxqa.pipelines.joint_sigmas import refuse_estimated, with_sigmas
 from bboxqa.pipelines.threshold_results import id_column
 from bboxqa.rules.layout import first_equal
 
@@ -144,12 +143,8 @@ def match_versions(
     The same are, in this order: equal annotations, those with the same id that overlap, and those
     that the matcher joins at the lowest threshold.
     """
+    refuse_estimated(settings)
     needs = registry.similarity(settings.similarity).needs
-    if settings.sigmas == ESTIMATED and needs == "keypoints":
-        raise ConfigError(
-            "two versions are compared with the same sigmas; give as numbers those that "
-            "`bboxqa agree --sigmas estimated` prints"
-        )
     both, order = _side_by_side(before, after, names)
     both = with_sigmas(both, settings)
     of, edges = both.annotations, corners(both.annotations.bbox)

@@ -430,16 +430,11 @@ def facts(summary: Values) -> Iterator[str]:
     )
     share = f" ({percent(part['n_complete_units'] / n_units, 0)})" if n_units else ""
     yield f"{count(n_units, 'object')}, drawn by everyone: {part['n_complete_units']:,}{share}"
-    mean, found = part["mean_image_alpha"], part["meaningful_image_alpha"]
+    mean = part["mean_image_alpha"]
     if mean is not None:
         shown = estimate_text(mean, part["mean_image_interval"])
         at_1 = percent(part["share_of_images_at_1"], 0)
         yield f"Mean of the alphas of images: {shown}; exactly 1 in {at_1} of the images"
-    if found["n_images"] and found["value"] != mean:
-        yield (
-            f"The same of the {count(found['n_images'], 'image')} with objects of two categories "
-            f"or more: {estimate_text(found['value'], found['interval'])}"
-        )
     if part["existence"]["interval"] or part["interval"]:
         drawn = f"{summary['bootstrap']:,} draws of images"
         yield f"95 % intervals: where figures could lie with other images of this kind ({drawn})"

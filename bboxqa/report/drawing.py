@@ -239,18 +239,17 @@ def check_target(path: Path, *, force: bool) -> None:
         raise OutputError(f"{path}: already exists; move it away, or give --force")
 
 
-def draw_scene(ax: "Axes", scene: Scene, by: By) -> int:
-    """Draw a scene with its legend on given axes; return the number of labels without room."""
+def draw_scene(ax: "Axes", scene: Scene, by: By) -> None:
+    """Draw a scene with its legend on given axes."""
     shapes, keys = shapes_by(scene, by)
-    n_hidden = draw_shapes(ax, (scene.width, scene.height), shapes, scene.pixels)
+    draw_shapes(ax, (scene.width, scene.height), shapes, scene.pixels)
     figure: Any = ax.figure
     _, _, legend = _legend(keys, ax.get_window_extent().width / figure.dpi)
     ax.legend(loc="upper left", bbox_to_anchor=(0, 0), **legend)
-    return n_hidden
 
 
-def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["Figure", int]:
-    """Return a figure of a scene, and the number of labels without room."""
+def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> "Figure":
+    """Return a figure of a scene."""
     from matplotlib.figure import Figure
 
     every, keys = shapes_by(scene, by)
@@ -278,17 +277,16 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     height = ceil(len(panels) / n_columns) * step + 2 * _MARGIN - _BETWEEN
     height += n_rows * _ROW + _BETWEEN * bool(keys)
     figure = Figure(figsize=(width, height), facecolor=BACK)
-    n_hidden = 0
     for place, (title, shapes) in enumerate(panels):
         row, column = divmod(place, n_columns)
         left = (_MARGIN + column * cell) / width
         low = (height - _MARGIN - (row + 1) * step + _BETWEEN) / height
         ax = figure.add_axes((left, low, across / width, across * ratio / height))
         ax.set_title(title, loc="left", pad=5, fontsize=_TITLE_LETTER, fontweight="normal")
-        n_hidden += draw_shapes(ax, (scene.width, scene.height), shapes, scene.pixels, part)
+        draw_shapes(ax, (scene.width, scene.height), shapes, scene.pixels, part)
     if keys:
         figure.legend(loc="lower left", bbox_to_anchor=(_MARGIN / width, 0), **legend)
-    return figure, n_hidden
+    return figure
 
 
 def _legend(keys: Sequence[Key], width: float) -> tuple[int, float, dict[str, Any]]:

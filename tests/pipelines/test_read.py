@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from support.cli import run
 from support.datasets import annotation, document, image, two_annotators, write
 from support.validation import whole_file
@@ -15,14 +14,11 @@ from bboxqa.cli.agree import agree as agree_command
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.geometry import registry as similarities
 from bboxqa.matching import matchers
-from bboxqa.model.annotations import Choices
 from bboxqa.model.settings import bundled_configs
 from bboxqa.pipelines.read import (
-    AS_COMPARED,
     agree_settings_from,
     read_agree_settings,
     read_coco,
-    read_for,
 )
 from bboxqa.report.findings import concise_lines
 from bboxqa.rules.registry import RULES
@@ -188,10 +184,3 @@ def test_sigmas_are_for_key_points():
     assert agree_settings_from({"similarity": "keypoints", "sigmas": 0.1}).sigmas == (0.1,)
     with pytest.raises(ConfigError, match="sigmas is given, but similarity is 'obb'"):
         agree_settings_from({"similarity": "obb", "sigmas": 0.1})
-
-
-def test_what_five_numbers_hold_is_not_for_key_points(tmp_path):
-    settings = agree_settings_from({"similarity": "keypoints"})
-    reading = replace(AS_COMPARED, choices=Choices(rotated="xywh-cw-degrees"))
-    with pytest.raises(ConfigError, match=r"--rotated .* --similarity keypoints"):
-        read_for(tmp_path / "none.json", settings, reading)

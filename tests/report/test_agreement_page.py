@@ -352,9 +352,7 @@ def test_a_result_of_an_earlier_version_is_refused_by_name(saved, tmp_path):
     (folder / "details.json").rename(folder / "diagnosis.json")
     done = run("report", folder)
     assert done.returncode == 2
-    assert (
-        "details.json: is not what `bboxqa agree --out` writes, or is of an" in done.stderr
-    )
+    assert "details.json: is not what `bboxqa agree --out` writes, or is of an" in done.stderr
 
 
 def test_a_long_table_is_cut_and_says_so(found):

@@ -127,7 +127,7 @@ def test_labels_cover_no_other_and_stay_inside(ax):
 
 def test_each_annotator_who_was_asked_has_a_panel():
     with page_style():
-        figure, _ = scene_figure(scene(), "annotator", side_by_side=True)
+        figure = scene_figure(scene(), "annotator", side_by_side=True)
     assert [ax.get_title("left") for ax in figure.axes] == [
         "ann: 1 annotation", "bob: 2 annotations", "cid: 0 annotations",
     ]  # fmt: skip
@@ -138,7 +138,7 @@ def test_each_annotator_who_was_asked_has_a_panel():
 def drawing(name="a.png", **changes):
     of = scene(name=name, **changes)
     with page_style():
-        figure, _ = scene_figure(of, "annotator")
+        figure = scene_figure(of, "annotator")
     return Drawing(name, "annotator", figure, tuple(figure.axes))
 
 

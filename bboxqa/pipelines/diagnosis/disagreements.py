@@ -13,7 +13,6 @@ from bboxqa.diagnostics.decomposition import KINDS, Kind
 from bboxqa.diagnostics.decomposition import disagreements as kinds_of_objects
 from bboxqa.diagnostics.object_cells import holm, medians, object_cells
 from bboxqa.diagnostics.offsets import ALARM, LEAST_OTHERS, MEASURES, in_halves
-from bboxqa.diagnostics.parts import drawn_objects
 from bboxqa.diagnostics.rates import asked_with_others, error_cells
 from bboxqa.diagnostics.strata import CATEGORY, covariates, dependence, explained_extras
 from bboxqa.model.diagnosis import NO_BOX
@@ -63,8 +62,6 @@ _FAR = 3.0
 _two_digits = "{:.2f}".format
 # So many tests make it unlikely that what all miss seems to depend on something by chance.
 _TESTS_OF_ALL = 50
-# The share of missed objects that one of three or more drew alone from which on that is told.
-_MOST_ALONE = 2 / 3
 # From this share of objects on which two others contradict each other, both may err.
 _SPLIT = 0.25
 # Smaller gains would be shown as 0.00.
@@ -316,13 +313,9 @@ def _missed_most(of: Diagnosed, kind: Kind) -> str:
     every = covariates(of.matched)
     values = {name: every[name][objects.counted] for name in ("size", "border", CATEGORY)}
     found = dependence(values, missed, _TESTS_OF_ALL)
-    drawn, missed_of = drawn_objects(of.matched), objects.counted[missed]
-    is_alone = (drawn.n_asked[missed_of] > 2) & (drawn.n_drawn[missed_of] == 1)
-    words = ", but mostly by one alone" if is_alone.sum() > _MOST_ALONE * len(is_alone) else ""
-    if found is not None:
-        some = words_of_some(found, of.matched.data.category_names)
-        words += f", above all {OF_SOME}".format(**some)
-    return words
+    if found is None:
+        return ""
+    return f", above all {OF_SOME}".format(**words_of_some(found, of.matched.data.category_names))
 
 
 def _who_repeats(of: Diagnosed) -> str:
