@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from string import punctuation
 from typing import Any
 
 import numpy as np
@@ -285,8 +286,11 @@ def _layout_of(table: Table, columns: dict[str, str]) -> str:
             of_units = not len(cells) or bool((whole_numbers(numbers, missing=-1) < 0).any())
         if of_units or all(map(_ONE_ANNOTATOR.fullmatch, header[1:])):
             return "units-x-raters"
-    if columns != dict(zip(_LONG, _LONG, strict=True)):
-        return "long"  # No other layout has columns that the user can name.
+    named = [name for field, name in columns.items() if name != field]
+    if problems := [*column_problems(table, named)]:
+        raise DatasetError(problems, _NAME_COLUMNS)
+    if len(named) > 1:
+        return "long"  # No other layout has several columns that the user can name.
     problem = f"the header does not show the layout of the table: {_listed(table)}"
     advice = "`bboxqa agree` measures its boxes.\n" * has_boxes + _SAY_LAYOUT
     raise DatasetError([f"{table.name}: line 1: {problem}"], advice)
@@ -310,9 +314,10 @@ def _answers(table: Table, column: LabelColumn) -> LabelColumn:
     """Return ratings with markers of missing ratings, such as NA, made missing."""
     if not table.is_text:
         return column
-    beside = {"+": "-", ",": "."}
-    signs = MISSING - {sign for other, sign in beside.items() if other in column.labels}
-    return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
+    others = (x for x in column.labels if isinstance(x, str) and x not in MISSING)
+    has_signs = any(x and not x.strip(punctuation) for x in others)
+    missing = MISSING - {*"-."} if has_signs else MISSING
+    return LabelColumn(column.codes, tuple(None if x in missing else x for x in column.labels))
 
 
 def read_ratings(
@@ -332,10 +337,10 @@ def read_ratings(
     ----------
     path : str or Path
         CSV, TSV, JSON lines or Parquet. In CSV and TSV, a rating is missing if it is empty, NA,
-        N/A, #N/A, NaN, null, - or ., as programs write them; "none" is an answer, - is one
-        beside +, and . beside a comma. In JSON lines and Parquet, null, NaN and empty texts are
-        missing. In units.csv of `bboxqa agree`, a missed object has the value "(missing)", images
-        are the clusters, and thresholds the tasks.
+        N/A, #N/A, NaN, null, - or ., as programs write them; "none" is an answer, and so are -
+        and . beside other signs, such as +. In JSON lines and Parquet, null, NaN and empty texts
+        are missing. In units.csv of `bboxqa agree`, a missed object has the value "(missing)",
+        images are the clusters, and thresholds the tasks.
     layout : str, optional
         ``"long"``: one rating per row; ``"raters-x-units"``: one annotator per row;
         ``"units-x-raters"``: one unit per row; ``"counts"``: one unit per row, with one column per

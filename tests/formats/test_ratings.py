@@ -110,6 +110,16 @@ def test_one_table_in_every_layout(write, missing):
     assert array.numbers.tolist() == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize(
+    ("values", "n"),
+    [("+-+-", 4), (".!.?", 4), (",.,.", 4), ("a.b.", 2), ("a-b-", 2), ("1.-2", 2)],
+)
+def test_signs_are_answers_beside_other_signs(write, values, n):
+    rows = [f'u{i // 2},{"xy"[i % 2]},"{each}"' for i, each in enumerate(values)]
+    read = read_ratings(write("unit,annotator,value\n" + "\n".join(rows) + "\n"))
+    assert len(read[None].data.unit) == n
+
+
 def test_counts(write):
     ratings = read(write("unit,no,yes,never\na,1,2,0\nb,0,3,0\n"), layout="counts")
     named = replace(ratings, annotator_names=("1", "2", "3"))
@@ -176,6 +186,8 @@ HEAD = "unit,annotator,value\n"
         ("image,category,x,y,width,height\na,b,1,2,3,4\n", {}, "`bboxqa agree` measures its boxes"),
         ("item,coder,code\na,x,1\n", {"unit": "item", "annotator": "coder"},
          "line 1: has no column 'value'; columns: item, coder, code"),
+        ("id,ann,bob\na,1,2\n", {"unit": "id"}, "does not show the layout of the table: id, ann"),
+        ("id,ann,bob\na,1,2\n", {"unit": "item"}, "line 1: has no column 'item'; columns: id, ann"),
         ("unit,ann,bob\na,1,2\nb,3,3\n", {},
          "does not show the layout of the table: unit, ann, bob"),
         ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "expected names of columns in line 1"),
