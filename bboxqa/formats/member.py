@@ -4,6 +4,7 @@ import gzip
 import io
 import mmap
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -243,16 +244,26 @@ def _unpacked(path: Path, most: int) -> mmap.mmap:
 
 
 _UNIX = 3
+_ZIP_END = struct.Struct("<4s4H2LH")
 
 
 def _zip_members(path: Path) -> list[Member]:
+    # The number of entries that the archive declares, before they are read into memory.
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - (1 << 16) - _ZIP_END.size))
+        tail = file.read()
+    place, wide, n_entries = tail.rfind(b"PK\x05\x06"), tail.rfind(b"PK\x06\x06"), 0
+    if 0 <= place <= len(tail) - _ZIP_END.size:
+        n_entries = _ZIP_END.unpack_from(tail, place)[4]
+        if n_entries == 0xFFFF and 0 <= wide <= len(tail) - 40:
+            n_entries = struct.unpack_from("<Q", tail, wide + 32)[0]
+    if n_entries > MAX_MEMBERS:
+        raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
     try:
         archive = zipfile.ZipFile(path)
     except ZIP_ERRORS as error:
         problem = f"{path}: is a zip archive that cannot be read: {one_line(str(error))}"
         raise DatasetError([problem], AGAIN) from None
-    if len(archive.filelist) > MAX_MEMBERS:
-        raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], UNPACK)
     return _listing(path, _zip_entries(path, archive))
 
 

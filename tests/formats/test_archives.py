@@ -224,10 +224,11 @@ def test_a_packed_tar_that_is_cut_off_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["zip", "tgz"])
-def test_more_entries_than_an_archive_may_have_are_refused(tmp_path, monkeypatch, kind):
+def test_many_entries_are_counted_before_they_are_listed(tmp_path, monkeypatch, kind):
     path = tmp_path / f"a.{kind}"
     if kind == "zip":
         zipped(path, {"a": "", "b": ""})
+        monkeypatch.setattr(zipfile, "ZipFile", None)
     else:
         # Folders count as well.
         tarred(path, [("a", None), ("b", None), ("c", None)], "w:gz")
