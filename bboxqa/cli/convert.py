@@ -70,7 +70,8 @@ def convert(*, paths: tuple[Path, ...], named: tuple[str, ...], to: str | None, 
         raise click.UsageError(f"expected FILE and OUT; try: {example}")
     if to is None:
         end = paths[-1].suffix.lower()
-        fitting = (name for name in writer_names() if end in writer(name).suffixes)
+        writers = ((name, writer(name)) for name in writer_names())
+        fitting = (name for name, of in writers if of.layout != "folder" and end in of.suffixes)
         typed = shlex.join(["bboxqa", *sys.argv[1:], "--to", next(fitting, "coco")])
         raise click.UsageError(f"--to is missing, one of {', '.join(writer_names())}; try: {typed}")
     *files, out = paths

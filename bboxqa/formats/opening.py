@@ -84,12 +84,13 @@ def refuse_results(paths: Iterable[Path], *, sent_files: bool = False) -> None:
             again = shlex.join(["bboxqa", "accept", "ORIGINAL", str(folder), "-o", "NEW.json"])
             raise DatasetError([problem], f"To take over what came back: {again}")
         beside: Collection[str] = ()
-        if path.name in {*WRITTEN_FILES, "units.csv"}:
+        if path.name in {*WRITTEN_FILES, "units.csv", AUDIT}:
             beside = SourcePath.at(folder).names.files
         if path.name in results_among(beside):
             problem = f"{path}: is a part of a result of bboxqa, not the annotations measured"
             page = f"For a page of it: bboxqa report {shlex.quote(str(folder))}"
-            raise DatasetError([problem], "" if AUDIT in beside else page)
+            advice = "Name the annotations that were audited." if AUDIT in beside else page
+            raise DatasetError([problem], advice)
 
 
 _BLANK = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"

@@ -65,7 +65,7 @@ class Line(NamedTuple):
     annotators: tuple[str, ...] = ()
     """The annotators that it is about, not all that it names."""
     see: str = ""
-    """The words that name the file or tables with more, such as "offsets.csv"; "" without."""
+    """The words that name the file or tables with more; "" without."""
     cause: str = ""
     """The kind of disagreement that it explains; "" without."""
     advice: str = ""

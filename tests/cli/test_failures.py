@@ -59,7 +59,8 @@ def test_convert_without_a_format_says_which_there_are_and_what_to_type():
     error = run("convert", "a b.json", "out").stderr
     assert "Error: --to is missing, one of coco, label-studio, " in error
     assert error.endswith("; try: bboxqa convert 'a b.json' out --to coco\n")
-    assert "m.csv --to csv\n" in run("convert", "a.json", "m.csv").stderr
+    for name, to in (("m.csv", "csv"), ("m.xml", "cvat"), ("m.txt", "coco")):
+        assert f"{name} --to {to}\n" in run("convert", "a.json", name).stderr
     assert "bboxqa convert export.json out.json --to coco" in run("convert").stderr
 
 

@@ -403,10 +403,11 @@ def test_command(files, tmp_path):
     assert [*rows[0]] == COLUMNS
     assert [row["rank"] for row in rows] == ["1", "2", "3"]
     assert {file.name for file in out.iterdir()} == {"audit.csv", "summary.json", "manifest.json"}
-    assert run("validate", out).stderr == (
-        f"Error: {out / 'manifest.json'}: is a part of a result of bboxqa, not the annotations "
-        "measured\n"
-    )
+    for path, file in ((out, "manifest.json"), (out / "audit.csv", "audit.csv")):
+        assert run("validate", path).stderr == (
+            f"Error: {out / file}: is a part of a result of bboxqa, not the annotations measured\n"
+            "Name the annotations that were audited.\n"
+        )
     shown = json.loads(run("audit", labels, "--predictions", model, "--format", "json").stdout)
     assert [each["n"] for each in shown["kinds"]] == [1, 2, 1, 1, 1]
     assert len(shown["suspects"]) == 6

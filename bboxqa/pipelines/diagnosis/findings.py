@@ -442,9 +442,9 @@ class Finding(msgspec.Struct, frozen=True, eq=False):
         figure = {"size": self.size, "share": in_percent(self.size)}
         values = {"who": joined(names_in_words(self.who)), **figure, **self.values}
         text = TEMPLATES[self.kind].format(**values)
-        see = f"table {self.table} of --details" if self.n_more else ""
+        see = f"{self.table}.csv of --details --out DIR" if self.n_more else ""
         gain = self.gain[1] if self.gain else ""
-        more = f"; {self.n_more} more: see {see}" if see else ""
+        more = f"; {self.n_more} more: {see}" if see else ""
         # Nobody is advised alone where it is unknown who is right.
         is_unknown = self.cause is None or self.kind == "either offset"
         cause = "" if self.cause is None or is_unknown else KINDS[self.cause]
