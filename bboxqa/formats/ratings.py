@@ -274,8 +274,8 @@ def _layout_of(table: Table, columns: dict[str, str]) -> str:
         if _ANNOTATORS.fullmatch(header[0]):
             return "raters-x-units"
         # A table with columns unit, annotator, label is long, with one column renamed.
-        named = {columns["annotator"], columns["value"]}
-        is_long = any(map(_ANNOTATORS.fullmatch, header)) or not named.isdisjoint(header)
+        chosen = {columns["annotator"], columns["value"]}
+        is_long = any(map(_ANNOTATORS.fullmatch, header)) or not chosen.isdisjoint(header)
         of_units = _UNITS.fullmatch(header[0]) is not None and not is_long
         if of_units:
             # All cells except the first column may be counts.
