@@ -74,9 +74,7 @@ def _read(path: Path) -> dict[str, str]:
         raise ConfigError(f"{path}: is no regular file; expected a key of pseudonyms")
     try:
         found: dict[str, str] = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: cannot be read as a key of pseudonyms: {error}") from None
     is_key = isinstance(found, dict) and all(isinstance(each, str) for each in found.values())
     if not is_key or len({*found.values()}) < len(found):

@@ -229,9 +229,6 @@ _PATTERNS = {
 # Byte order marks, and the first character of JSON in each encoding.
 _TEXT_HEAD = rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff|\0{0,3}[\s\0]*[\[{]"
 _ELEMENT = rb"(?i)<(?:\?xml|!--|!doctype|[a-z])"
-_CONTROL = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
-# Text has hardly any control characters; in binary content they are as frequent as other bytes.
-_MOST_CONTROL = 0.02
 
 
 def plain_head(head: bytes) -> bytes:
@@ -296,10 +293,7 @@ def kind_of(head: bytes) -> str | None:
         return found
     if re.match(_ELEMENT, plain_head(head)):
         return kind_in(_XML, head)
-    if re.match(_TEXT_HEAD, head):
-        return None
-    n_control = len(head) - len(head.translate(None, _CONTROL))
-    return "binary" if n_control > _MOST_CONTROL * len(head) else None
+    return "binary" if b"\0" in head and not re.match(_TEXT_HEAD, head) else None
 
 
 def absence_of(head: bytes) -> str:

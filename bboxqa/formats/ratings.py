@@ -456,8 +456,6 @@ def _read_long(
     # Spreadsheets add empty rows at the end.
     absent = [np.isin(np.arange(len(each)), each.missing()) for each in cells.values()]
     kept = np.flatnonzero(~np.all(absent, axis=0))
-    if len(kept) == 0:
-        raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
     cells = {field: column.take(kept) for field, column in cells.items()}
     if not of_units:
         cells["value"] = _answers(table, cells["value"])
@@ -496,8 +494,6 @@ def _read_wide(table: Table, layout: str) -> Ratings:
             "Give every row and every column a name, and begin the first line with the word "
             "annotator (one annotator per row) or unit (one unit per row).",
         )
-    if not rows:
-        raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
     names = tuple(map(str, rows)), tuple(columns)
     of_rows = layout == "raters-x-units"
     units, annotators = names[::-1] if of_rows else names

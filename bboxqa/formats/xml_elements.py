@@ -22,10 +22,6 @@ class XmlError(ValueError):
         self.line, self.column = line, column
 
 
-class RefusedXmlError(XmlError):
-    """XML that is refused, as it could take any amount of memory or read other files."""
-
-
 class Element(msgspec.Struct):
     """An element with its attributes and children."""
 
@@ -103,9 +99,9 @@ class XmlElements:
         element = Element(name, line, values)
         self._n += 1
         if len(path) >= _MOST_DEEP:
-            raise RefusedXmlError(f"elements nested {_MOST_DEEP} deep", line)
+            raise XmlError(f"elements nested {_MOST_DEEP} deep", line)
         if self._most is not None and self._n > self._most:
-            raise RefusedXmlError(f"has more than {self._most:,} elements", line)
+            raise XmlError(f"has more than {self._most:,} elements", line)
         if not path:
             self.root = element
         path.append(element)
@@ -121,7 +117,7 @@ class XmlElements:
             self._path[-1].text += text
 
     def _refuse(self, *_: object) -> None:
-        raise RefusedXmlError("declares a document type (DOCTYPE)", self._parser.CurrentLineNumber)
+        raise XmlError("declares a document type (DOCTYPE)", self._parser.CurrentLineNumber)
 
 
 def plain_xml(text: str) -> str:

@@ -134,12 +134,7 @@ def column_of(values: Any, name: str) -> LabelColumn:
     try:
         coder.add(cells)
     except TypeError:
-        wrong = [
-            f"{name}: record {row}: is a {type(cell).__name__}; expected a text or a number"
-            for row, cell in enumerate(cells)
-            if not (cell is None or isinstance(cell, str | int | float | np.generic))
-        ]
-        raise DatasetError(wrong) from None
+        raise DatasetError([f"{name}: holds objects; expected texts or numbers"]) from None
     codes, labels = coder.finish()
     return LabelColumn(codes, tuple(map(label_of, labels)))
 

@@ -162,7 +162,7 @@ HEAD = "unit,annotator,value\n"
     ("text", "settings", "message"),
     [
         ("", {}, "is empty"),
-        (HEAD, {}, "has a header only"),
+        (HEAD, {}, "has no ratings: every value is missing"),
         ("unit,rater,value\na,x,1\n", {"layout": "long"},
          "line 1: has no column 'annotator'; columns: unit, rater, value"),
         ("unit,value,value,annotator\na,x,1,2\n", {}, "has several columns 'value'"),
