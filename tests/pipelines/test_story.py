@@ -207,9 +207,9 @@ def test_of_many_annotators_with_few_images_few_are_named_by_mistake(n_annotator
         ([0.01, 0.05], 0.2, "; the others: 1.0 to 5.0 %"),
         ([0.01, 0.21], 0.2, "; the others: 1.0 to 21 %"),
         ([0.03, 0.03], 0.2, "; the others: 3.0 %"),
-        ([0.01, 0.02, 0.03, 0.04, 0.3], 0.2, "; the median of the others: 3.0 %"),
+        ([0.01, 0.02, 0.03, 0.04, 0.3], 0.2, "; half of the others: 2.0 to 4.0 %"),
         ([0.01, 0.02, 0.03, 0.2, 0.3], 0.2, "; the median of the others: 3.0 %"),
-        ([*np.arange(10) / 100, 0.5], 0.2, "; the median of the others: 5.0 %"),
+        ([*np.arange(10) / 100, 0.5], 0.2, "; most of the others: 1.0 to 9.0 %"),
         ([np.nan], 0.2, ""),
     ],
 )

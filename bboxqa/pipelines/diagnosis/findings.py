@@ -227,8 +227,8 @@ def differences(matched: MatchedUnits) -> Mapping[str, Bounds]:
 # The most annotators named for one kind of error; others are counted.
 _MOST_NAMED = 3
 
-# Of so few others, the range is told in any case.
-_FEW = 3
+# From so many others on, the range of most of them is told; of so few, that of all.
+_MANY, _FEW = 10, 3
 
 _MISSED = (
     "{who} did not draw {share} of what {other} drew{part}, and {other} {back} of {who}'s, unknown "
@@ -512,16 +512,24 @@ def of_others(
 ) -> str:  # fmt: skip
     """Return the range of the figures of the others as the end of a sentence; "" if unknown.
 
-    Of several around the `own` figure, as others err too, it is their median.
+    Of many others, it is the range of the middle 80 %. A range around the `own` figure, as others
+    err too, is narrowed to the middle half or the median of them.
     """
     values = values[~np.isnan(values)]
     if not len(values):
         return ""
-    low, high = shown(values.min()), shown(values.max())
-    is_around = values.min() <= own <= values.max() or shown(own) in (low, high)
-    if is_around and len(values) > _FEW:
-        low, high, who = *[shown(np.median(values))] * 2, f"the median of {who}"
-    return f"; {who}: " + (high if high == low else f"{low.removesuffix(' %')} to {high}")
+    ranges = [("most of ", 0.1, 0.9) if len(values) >= _MANY else ("", 0.0, 1.0)]
+    ranges += [("half of ", 0.25, 0.75), ("the median of ", 0.5, 0.5)] * (len(values) > _FEW)
+    for part, *ends in ranges:
+        first, last = np.quantile(values, ends).tolist()
+        if first < last:
+            # Somebody has each end of a range.
+            first, last = values[values <= first].max(), values[values >= last].min()
+        low, high = shown(first), shown(last)
+        told = f"; {part}{who}: " + (high if high == low else f"{low.removesuffix(' %')} to {high}")
+        if not first <= own <= last and shown(own) not in (low, high):
+            break
+    return told
 
 
 def above_all(who: Sequence[str]) -> str:
