@@ -118,9 +118,6 @@ class ComparisonResult(msgspec.Struct, frozen=True, eq=False):
         """Whether annotations with the same id are taken as the same annotation."""
         return not self.unused_ids
 
-    def _repr_html_(self) -> str:
-        return self.changes._repr_html_()
-
     def __repr__(self) -> str:
         counts = (f"{number:,} {name.replace('_', ' ')}" for name, number in self.counts.items())
         return f"<ComparisonResult: {', '.join(counts)}>"

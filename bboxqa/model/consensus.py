@@ -97,9 +97,6 @@ class ConsensusResult(msgspec.Struct, frozen=True, eq=False):
         n_kept = int(self.found.is_kept.sum())
         return f"<ConsensusResult: {n_kept:,} of {len(self.found):,} objects kept>"
 
-    def _repr_html_(self) -> str:
-        return self.objects._repr_html_()
-
     @property
     def in_kept(self) -> BoolArray:
         """(N,) bool. Whether an annotation is in a kept object."""

@@ -131,9 +131,6 @@ def scene_of(data: Dataset) -> Scene:
     kept = data.annotations.take(np.flatnonzero(~data.annotations.iscrowd))
     kept = kept.take(np.lexsort((kept.id, kept.image)))
     corner, sides, ids = kept.bbox[:, :2], kept.bbox[:, 2:], kept.id
-    flat = np.flatnonzero((sides <= 0).any(axis=1))
-    if len(flat):
-        raise DatasetError([f"{where}: annotation {kept.shown_ids(flat[:1])[0]}: box has no area"])
     if len(ids) and (ids.min() < 1 or len(np.unique(ids)) < len(ids)):
         ids = np.arange(1, len(ids) + 1)
     return Scene(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bboxqa.core.text import count, joined, names_in_words
-from bboxqa.model.annotations import EDGES
 from bboxqa.model.diagnosis import MOST_REVIEWED
 from bboxqa.report import plots
 from bboxqa.report.agreement_summary import (
@@ -224,7 +223,7 @@ def categories_section(of: Documents) -> Section | None:
 
 
 def reference_section(of: Documents) -> Section | None:
-    """Return precision, recall, F1, class, place and offsets of each annotator."""
+    """Return precision, recall, F1, class and place of each annotator."""
     found = of.part.get("reference")
     if found is None:
         return None
@@ -237,17 +236,8 @@ def reference_section(of: Documents) -> Section | None:
     if found["n_empty_images"]:
         empty = count(found["n_empty_images"], "image")
         text += f" {empty} of it have none: all that was drawn there is wrong."
-    people = found["annotators"]
-    figures = [{key: row[key] for key in row if "offset" not in key} for row in people]
+    figures = [{key: row[key] for key in row if "offset" not in key} for row in found["annotators"]]
     tables = [data_of("Reference", figures, is_open=True)]
-    offsets = [
-        {"name": row["name"], **{each["measure"]: each for each in row.get("rotated_offsets", ())}}
-        | dict(zip(EDGES, row["offset_px"], strict=False))
-        for row in people
-    ]
-    if any(len(row) > 1 for row in offsets):
-        title = "Offsets against the reference (px, angles in °)"
-        tables.append(data_of(title, [row for row in offsets if len(row) > 1]))
     return Section("reference", "Against the reference", [text], [Evidence(tables)])
 
 

@@ -54,9 +54,6 @@ class AuditResult(msgspec.Struct, frozen=True, eq=False):
         worth = int(self.kinds["n_worth_a_look"].sum())
         return f"<AuditResult: {worth:,} of {len(self.suspects):,} places worth a look>"
 
-    def _repr_html_(self) -> str:
-        return self.suspects._repr_html_()
-
 
 KINDS = {
     "missing": "an object without a label",

@@ -170,7 +170,6 @@ def manifest(
 _KEYS = {"summary": "thresholds", "manifest": "settings", "details": "tables"}
 _NAME_IT = "Name the folder that `bboxqa agree … --out FOLDER` wrote"
 _AGAIN = "make the result again with `bboxqa agree … --out FOLDER`."
-_DIGITS = 16
 
 
 def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
@@ -186,21 +185,14 @@ def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
             problem = "is not what `bboxqa agree --out` writes, or is of an earlier version"
             raise DatasetError([f"{path}: {problem}"], f"{_NAME_IT}, or {_AGAIN}")
         found[name] = content
-    outputs: list[Source] = []
-    # None if the list was edited.
-    with suppress(msgspec.ValidationError):
-        outputs = msgspec.convert(found["manifest"].get("outputs", ()), list[Source])
-    expected, problems = {each.name: each.blake2b or "" for each in outputs}, []
-    for name in sorted(expected.keys() | {"summary.json", "details.json"}):
-        path = folder / name
-        # Other files are not part of the page: they may be missing, but must not differ.
-        if path.name == name and path.is_file():
-            digest = digest_of(path)
-            if digest != expected.get(name):
-                wanted = f"{expected[name][:_DIGITS]}…" if name in expected else "no such file"
-                problem = f"found BLAKE2b {digest[:_DIGITS]}…; expected {wanted}, as manifest.json"
-                problems.append(f"{path}: {problem} says")
-    if problems:
+    listed: dict[str, str] = {}
+    with suppress(KeyError, TypeError):
+        listed = {each["name"]: each["blake2b"] for each in found["manifest"]["outputs"]}
+    if problems := [
+        f"{folder / name}: is not the file that manifest.json lists"
+        for name in ("summary.json", "details.json")
+        if digest_of(folder / name) != listed.get(name)
+    ]:
         hint = f"Files were edited, or come from different runs: restore them, or {_AGAIN}"
         raise DatasetError(problems, hint)
     details = found.pop("details")

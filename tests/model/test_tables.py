@@ -69,9 +69,3 @@ def test_a_notebook_shows_the_counts_of_a_data_set():
     assert "<tr><td>&lt;script&gt;</td><td>1</td><td>3</td></tr>" in html
     assert "<tr><td>Apple</td><td>6</td></tr><tr><td>Banana</td><td>3</td></tr>" in html
     assert "<li>&lt;b&gt;</li>" in html
-
-
-def test_a_notebook_shows_a_consensus_and_a_comparison_as_tables():
-    file = example_file("fruits")
-    for result in (bboxqa.consensus(file), bboxqa.compare(file, file)):
-        assert result._repr_html_().startswith("<table>")

@@ -22,7 +22,6 @@ OF_DIAGNOSIS = {
 OF_SUMMARY = {"Pairs": "pairs", "Categories": "categories"}
 OF_REFERENCE = "Reference"
 FURTHER = {"reference", "repeats", "time"}
-EDGES = "Offsets against the reference (px, angles in °)"
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +116,7 @@ def assert_is(table, columns, rows):
 def test_all_tables_of_the_page_are_compared(tables):
     others = {"Figures", "Annotators", "Files"}
     others |= {"Confused pairs"}
-    others |= {OF_REFERENCE, EDGES, "Settings and versions"}
+    others |= {OF_REFERENCE, "Settings and versions"}
     assert {*tables} == {*OF_DIAGNOSIS, *OF_SUMMARY} | others
 
 
@@ -185,7 +184,6 @@ def test_the_reference_section_shows_each_annotator(documents, page):
     for row in found["annotators"]:
         assert row["name"] in shown
         assert_figures([row[name] for name in ("precision", "recall", "f1")], shown)
-        assert_figures(row["offset_px"], shown)
 
 
 def test_a_model_is_named_beside_the_figures(page):
