@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from typing import Unpack, get_args
 
 import numpy as np
 from msgspec.structs import replace
@@ -24,12 +24,9 @@ from bboxqa.pipelines.counting import of_images, similar_pairs, units_of
 from bboxqa.pipelines.joint_sigmas import with_sigmas
 from bboxqa.pipelines.pictures import other_size, pictures
 from bboxqa.pipelines.read import AS_COMPARED, Data, paths_of, read_for, settings_of_keywords
-from bboxqa.report.drawing import By, Drawing, Scene, Shape, bounds, draw_scene, scene_figure
+from bboxqa.report.drawing import By, Drawing, Scene, Shape, bounds, scene_figure
 from bboxqa.report.plots import page_style
 from bboxqa.rules.people import names_hidden
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # Pixels of the longer side: 8 inches at 300 dots per inch.
 _SIDE = 2400
@@ -46,7 +43,6 @@ def draw(
     images: Folders = None,
     by: By | None = None,
     side_by_side: bool = False,
-    ax: "Axes | None" = None,
     **settings: Unpack[AgreeKeywords],
 ) -> Drawing:
     """Draw an image with its annotations.
@@ -65,8 +61,6 @@ def draw(
         default if fewer than two annotators are named), or the matched unit.
     side_by_side : bool
         Whether each annotator has a panel of its own.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a figure of its own.
     **settings
         As for `agree`; those of matching decide the units.
 
@@ -90,7 +84,7 @@ def draw(
     """
     return draw_with(
         source, image, settings_of_keywords(settings), images=images, by=by,
-        side_by_side=side_by_side, ax=ax, choices=given(),
+        side_by_side=side_by_side, choices=given(),
     )  # fmt: skip
 
 
@@ -102,7 +96,6 @@ def draw_with(
     images: Folders = None,
     by: By | None = None,
     side_by_side: bool = False,
-    ax: "Axes | None" = None,
     pseudonyms: Path | None = None,
     choices: Choices = NO_CHOICES,
     progress: Progress | None = None,
@@ -110,8 +103,6 @@ def draw_with(
     """Draw an image with checked settings; see `draw`, and `read` for `pseudonyms`."""
     if by is not None and by not in get_args(By):
         raise ConfigError(unknown_name(by, get_args(By)), "by")
-    if ax is not None and side_by_side:
-        raise ConfigError("side_by_side draws a figure of its own; leave it or ax out")
     of_id: dict[str, set[str]] = {}
 
     def note_ids(files: Sequence[AnnotationFile], _: Attribution) -> None:
@@ -132,14 +123,9 @@ def draw_with(
     notes = [*data.left_out, *([] if scene.shapes else [_EMPTY])]
     scene, of_canvas, files = _on_canvas(scene, images, [each.name for each in data.sources])
     with page_style():
-        if ax is None:
-            axes = tuple(scene_figure(scene, by, side_by_side=side_by_side).axes)
-        else:
-            draw_scene(ax, scene, by)
-            axes = (ax,)
-    figure: Any = axes[0].figure
+        figure = scene_figure(scene, by, side_by_side=side_by_side)
     read = (*files_read(paths_of(source)), *map(Path, files))
-    return Drawing(scene.name, by, figure.figure, axes, (*of_canvas, *notes), read)
+    return Drawing(scene.name, by, figure, tuple(figure.axes), (*of_canvas, *notes), read)
 
 
 def _on_canvas(

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from bboxqa.core.arrays import IndexArray, Progress, rows, run_starts
+from bboxqa.core.arrays import IndexArray, Progress, distinct, rows, run_starts
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count, first_few, one_line
 from bboxqa.diagnostics.against_reference import (
@@ -74,8 +74,8 @@ def compared(data: Dataset, reference: str | Dataset, settings: AgreeSettings) -
     drawn, expected = in_common(team, own, name)
     check_sizes(drawn, expected, name)
     both = with_sigmas(joined_sides(drawn, expected, name), settings)
-    used = _used_categories(own)
-    lacking = [one_line(each) for each in used if each not in team.category_names]
+    used = {own.category_names[each] for each in distinct(own.annotations.category).tolist()}
+    lacking = sorted(map(one_line, used - {*team.category_names}))
     if lacking:
         unknown = f"{name} uses categories that no annotator has: {first_few(lacking, _MOST_NAMED)}"
         named = "Their objects can be found but not named alike; --map OLD=NEW renames a category"
@@ -87,11 +87,6 @@ def file_names(data: Dataset, otherwise: str) -> str:
     """Return what a data set is called by its files, without their folders."""
     names = [Path(source.name).name for source in data.sources]
     return names[0] + " and others" * (len(names) > 1) if names else otherwise
-
-
-def _used_categories(data: Dataset) -> tuple[str, ...]:
-    used = np.unique(data.annotations.category).tolist()
-    return tuple(dict.fromkeys(data.category_names[each] for each in used))
 
 
 def several_drew(data: Dataset) -> str:

@@ -239,15 +239,6 @@ def check_target(path: Path, *, force: bool) -> None:
         raise OutputError(f"{path}: already exists; move it away, or give --force")
 
 
-def draw_scene(ax: "Axes", scene: Scene, by: By) -> None:
-    """Draw a scene with its legend on given axes."""
-    shapes, keys = shapes_by(scene, by)
-    draw_shapes(ax, (scene.width, scene.height), shapes, scene.pixels)
-    figure: Any = ax.figure
-    _, _, legend = _legend(keys, ax.get_window_extent().width / figure.dpi)
-    ax.legend(loc="upper left", bbox_to_anchor=(0, 0), **legend)
-
-
 def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> "Figure":
     """Return a figure of a scene."""
     from matplotlib.figure import Figure

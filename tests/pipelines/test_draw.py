@@ -133,26 +133,11 @@ def test_key_points_without_boxes_are_noted(file, in_memory):
     assert (n_drawn(with_points), with_points.notes) == (2, ())
 
 
-def test_axes_of_others_can_be_drawn_on():
-    from matplotlib.figure import Figure
-
-    ax = Figure().subplots()
-    drawing = bboxqa.draw(example_file("fruits"), "fruits.png", ax=ax, by="unit", iou_threshold=0.4)
-    assert drawing.axes == (ax,)
-    assert drawing.figure is ax.figure
-    assert n_drawn(drawing) == 9
-    ax.figure.draw_without_rendering()
-    legend = ax.get_legend().get_window_extent()
-    assert (legend.x1 <= ax.figure.bbox.x1, legend.y0 >= 0) == (True, True)
-
-
 def test_what_cannot_be_is_refused(file):
     with pytest.raises(ConfigError, match="by is 'label'; expected one of annotator, category"):
         bboxqa.draw(file, 0, by="label")
     with pytest.raises(ConfigError, match="units are drawn at one threshold; give one --iou"):
         bboxqa.draw(file, 0, by="unit", iou_threshold=[0.5, 0.75])
-    with pytest.raises(ConfigError, match="leave it or ax out"):
-        bboxqa.draw(file, 0, side_by_side=True, ax=object())
     with pytest.raises(DatasetError, match="no such folder of images"):
         bboxqa.draw(file, 0, images="nowhere")
 
