@@ -1,7 +1,7 @@
 """Comparison of each annotator with a reference."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 import msgspec
@@ -18,7 +18,8 @@ from bboxqa.diagnostics.against_reference import (
     reference_offsets,
 )
 from bboxqa.formats.choices import choices_of
-from bboxqa.formats.dataset.names import join_advice, join_name, left_out_by
+from bboxqa.formats.dataset.names import join_advice, left_out_by
+from bboxqa.formats.label_folders import without_suffix
 from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.registry import format_of
 from bboxqa.formats.yolo import class_names
@@ -344,7 +345,7 @@ def read_other(
 def named_alike(team: Dataset, other: Dataset, renamed: Mapping[str, str]) -> Dataset:
     """Return a data set with the names of images and classes that YOLO leaves to the annotators."""
     own, images, classes, notes = team.image_names, other.image_names, other.category_names, []
-    of = {join_name(name, "stem"): name for name in own}
+    of = {without_suffix(PurePosixPath(name).name): name for name in own}
     if {*own}.isdisjoint(images) and len(of) == len(own) and not of.keys().isdisjoint(images):
         images = tuple(of.get(name, name) for name in images)
         notes.append("images joined by name without folder and suffix, which YOLO lacks")
