@@ -140,6 +140,8 @@ def test_an_unknown_category_is_named_with_the_nearest(tmp_path):
     found = read_coco(both, category_map={"Cat": "cat"})
     assert found.category_names == ("cat",)
     assert found.notes[-1] == "--map Cat=cat: no category is called 'Cat'"
+    found = read_coco(both, category_map={"Cat": ""})
+    assert found.headlines == ("--map Cat=: no category is called 'Cat'; did you mean 'cat'?",)
 
 
 # Categories that a map leaves out.

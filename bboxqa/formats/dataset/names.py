@@ -118,7 +118,8 @@ def with_category_map(
             problem = f"--map names {name!r}, which is not a category{nearest(name, known)}"
             raise ConfigError(problem)
         if name not in known:
-            unused[name] = f"{map_options({name: other})}: no category is called {name!r}"
+            near = nearest(name, known - {other})
+            unused[name] = f"{map_options({name: other})}: no category is called {name!r}{near}"
     new = [
         [replace(e, name=category_map.get(clean(e.name)) or e.name) for e in file.categories]
         for file in files

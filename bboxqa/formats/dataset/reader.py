@@ -84,13 +84,17 @@ def read_dataset(source: Files, reading: ReadSettings = EVERYTHING) -> Dataset:
     except DatasetError as error:
         # What is left out may be the work of other annotators.
         raise error.with_advice(sources.notes) from None
-    notes = (*sources.notes, *data.notes, *unused.values(), *of_results)
+    # A name that is near to another is a typing error.
+    headlines = tuple(each for each in unused.values() if each.endswith("?"))
+    others = (each for each in unused.values() if each not in headlines)
+    notes = (*sources.notes, *data.notes, *others, *of_results)
     left_out = (*sources.notes, *data.left_out)
     if hide is not None:
         notes, left_out = hide(notes), hide(left_out)
     return replace(
         data,
         notes=notes,
+        headlines=(*data.headlines, *headlines),
         map_notes=unused,
         left_out=left_out,
         sources=(*data.sources, *(each.source for each in tables)),
