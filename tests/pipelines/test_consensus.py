@@ -19,7 +19,7 @@ import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.consensus import EMPTY
 from bboxqa.model.masks import decode_counts, spans_of_runs
-from bboxqa.model.rotated_boxes import corner_moves, turned_to
+from bboxqa.model.rotated_boxes import corner_moves, corners, turned_to
 from bboxqa.pipelines.consensus import coco_document
 from bboxqa.pipelines.fusion import (
     consensus_of,
@@ -380,7 +380,7 @@ def test_the_median_box_does_not_depend_on_how_sides_and_angles_are_named(rows, 
     renamed = turned_to(boxes, (boxes[:, 4] + turns) % 360)
     random.shuffle(order := [*range(len(rows))])
     again = median_rotated_box(renamed[order])
-    assert corner_moves(found[None], again[None])[0] < 1e-5
+    assert corner_moves(corners(found[None]), corners(again[None]))[0] < 1e-5
 
 
 def test_rotated_boxes_have_the_median_centre_sides_and_angle():
