@@ -48,8 +48,8 @@ _LOWERS = {
     "class": [KINDS[Kind.CLASS_CONFLICT]],
     "place": [KINDS[Kind.BADLY_PLACED]],
 }
-# The gain of a kind of disagreement below which it needs no new guideline.
-_LEAST_GAIN = 0.01
+# The gain of a kind of disagreement below which it needs no new guideline, and how many have one.
+_LEAST_GAIN, _MOST_ADVICE = 0.01, 2
 # Of one annotator, the second follow from the first.
 _FOLLOWS = {
     ("calls", "confusion"): ("class_share", "class_share of some"),
@@ -296,9 +296,10 @@ def story_parts(
     # What decides the verdict may cost less alpha than something else.
     least, _ = weakest(figures_at(of.part), result.settings.similarity)
     own = [each for each in costly if each in _LOWERS.get(least, ())][:1]
-    kinds = dict.fromkeys([*costly[: int(gain.max() >= _LEAST_GAIN)], *own])
+    told = [line.cause for line in lines if line.cause in costly][:1]
+    kinds = dict.fromkeys([*told, *costly[: int(gain.max() >= _LEAST_GAIN)], *own])
     advice, what = [], shape_word(of.matched.compared)
-    for kind in kinds:
+    for kind in [*kinds][:_MOST_ADVICE]:
         of_kind = {(line.advice, line.annotators) for line in lines if line.cause == kind}
         ((text, who),) = of_kind if len(of_kind) == 1 else ((ADVICE[kind], ()),)
         examples = " with examples" if kind == KINDS[Kind.CLASS_CONFLICT] else ""
