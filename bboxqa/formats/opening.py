@@ -245,7 +245,7 @@ def damage_in(name: str, content: bytes) -> str:
                 json.loads(heads.as_utf8(content))
             except ValueError as error:
                 return f"is not JSON: {error}"
-    elif suffix == ".xml":
+    elif suffix == ".xml" and b"<!DOCTYPE" not in heads.plain_head(content):
         with suppress(LookupError, ValueError):
             try:
                 expat.ParserCreate().Parse(content, True)

@@ -19,6 +19,7 @@ from bboxqa import read_coco
 from bboxqa.batch.run import run_batch
 from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.opening import damage_in
 
 WHO = ("ann", "bob", "eve")
 CUT = "line 1: is XML that cannot be read: unclosed token"
@@ -178,3 +179,11 @@ def test_the_advice_is_to_allow_reading(made):
     problem = f"{path}: cannot be read: permission denied"
     assert problem in str(error.value).replace("Perm", "perm")
     assert "llow reading it" in error.value.advice
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_xml_beside_annotations_with_a_document_type_is_not_parsed(encoding):
+    levels = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 90}">' for n in range(1, 6))
+    bomb = f'<!DOCTYPE a [<!ENTITY e0 "{"e" * 9000}">{levels}]><a>&e5;</a>'
+    assert damage_in("a.xml", bomb.encode(encoding)) == ""
+    assert damage_in("a.xml", b"<a><b></a>") == "line 1: is XML that cannot be read: mismatched tag"
