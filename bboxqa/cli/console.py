@@ -7,7 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice, permutations
+from itertools import permutations
 from os.path import realpath
 from pathlib import Path
 from signal import SIGINT
@@ -21,9 +21,6 @@ from bboxqa.core.text import clean, first_few, one_line
 
 if TYPE_CHECKING:
     from bboxqa.core.arrays import AnyPath, Progress
-
-# Lines that are printed together, as printing single lines takes longer than making them.
-_AT_ONCE = 1000
 
 
 @contextmanager
@@ -62,9 +59,7 @@ def show(
     """Print a view of a result, and where the result was written; options are those of the view."""
     from bboxqa.report import view
 
-    lines = iter(view(views, output_format)(result, **options))
-    while some := list(islice(lines, _AT_ONCE)):
-        click.echo("\n".join(some))
+    click.echo("\n".join(view(views, output_format)(result, **options)))
     for path in written:
         click.echo(f"Written: {path}", err=output_format == "json")
 

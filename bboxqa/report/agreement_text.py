@@ -71,7 +71,7 @@ def text_lines(
         {
             **figures_at(part),
             **({"reference": reference_figures(part.reference)} if part.reference else {}),
-            "categories": _rows_of(part.categories),
+            "categories": part.categories.records(),
         }
         for part in result.thresholds
     ]
@@ -118,11 +118,6 @@ def text_lines(
     yield from lines
     if details:
         yield from _details(result, story, costly, _MOST_LINES - len(lines))
-
-
-def _rows_of(table: Table) -> Iterator[Values]:
-    """Yield rows, which are made when they are looked at, as categories of good agreement are."""
-    yield from table.records()
 
 
 def people(names: Sequence[str], attribution: str) -> str:
