@@ -82,16 +82,6 @@ def first_few(items: Sequence[_Item], most: int, shown: Callable[[_Item], str] =
     return ", ".join(map(shown, items[:most])) + more
 
 
-def notes_of_files(pairs: Iterable[tuple[str, str]], *, n_files: int, most: int) -> Iterator[str]:
-    """Yield each note of pairs with a file once; of several files, with those it applies to."""
-    names: dict[str, dict[str, None]] = {}
-    for note, name in pairs:
-        names.setdefault(note, {})[name] = None
-    for note, of in names.items():
-        each = f"{'each of ' * (len(of) > 1)}{first_few([*of], most)}: "
-        yield f"{each * (n_files > 1)}{note}"
-
-
 def such_as(number: int, example: str) -> str:
     """Return an example of several things in brackets, or the one thing that there is."""
     return f" ({'such as ' * (number > 1)}{example})"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import Progress, distinct, listed_by
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.machine import gc_paused
-from bboxqa.core.text import notes_of_files
+from bboxqa.core.text import first_few
 from bboxqa.core.version import __version__
 from bboxqa.formats.document import apart_note
 from bboxqa.formats.positions import spots
@@ -96,12 +96,15 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
 
 def _notes_on(documents: Sequence[Document]) -> Iterator[str]:
     """Yield notes on what the translation of files left out, and how it read the rest."""
-    pairs = []
+    files: dict[str, dict[str, None]] = {}
     for document in documents:
         if (origin := document.reading.origin) is not None:
             apart = [apart_note(origin.apart, "examined")] if origin.apart else []
-            pairs += [(note, document.name) for note in (*origin.notes, *apart)]
-    return notes_of_files(pairs, n_files=len(documents), most=1)
+            for note in (*origin.notes, *apart):
+                files.setdefault(note, {})[document.name] = None
+    for note, names in files.items():
+        each = "each of " if len(names) > 1 else ""
+        yield f"{each}{first_few([*names], 1)}: {note}" if len(documents) > 1 else note
 
 
 def without_consequences(found: Sequence[Found]) -> tuple[list[Found], Hidden]:

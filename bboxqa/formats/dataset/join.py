@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bboxqa.core.arrays import BoolArray, IndexArray, distinct, listed_by
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.core.text import alike, clean, count, first_few, notes_of_files, one_line, typed_paths
+from bboxqa.core.text import alike, clean, count, first_few, one_line, typed_paths
 from bboxqa.formats.columns import MAX_COORDINATE
 from bboxqa.formats.dataset.names import (
     Joints,
@@ -341,10 +341,12 @@ def file_notes(
     files: Sequence[AnnotationFile], attribution: Attribution, *, with_losses: bool = True
 ) -> Iterator[str]:
     """Yield each note on files once, with the files that it applies to."""
-    pairs = []
+    names: dict[str, dict[str, None]] = {}
     for file in files:
         losses = [*file.repeat_notes, *([apart_note(file.n_apart)] if file.n_apart else [])]
         nobody = () if attribution.of_files else file.nobody_notes
-        notes = (*file.notes, *nobody, *(losses if with_losses else ()))
-        pairs += [(note, file.source.name) for note in notes]
-    return notes_of_files(pairs, n_files=len(files), most=_SHOWN)
+        for note in (*file.notes, *nobody, *(losses if with_losses else ())):
+            names.setdefault(note, {})[file.source.name] = None
+    for note, of_note in names.items():
+        each = f"{'each of ' * (len(of_note) > 1)}{first_few([*of_note], _SHOWN)}: "
+        yield f"{each * (len(files) > 1)}{note}"
