@@ -95,7 +95,7 @@ def agree(
         wanted = diagnose or to.page is not None or to.send_back is not None
         story, failure = _diagnosed(result, in_text, wanted=wanted, is_written=to.out is not None)
     diagnosis = story if isinstance(story, Diagnosis) else None
-    tool = to.to or _tool_of(source)
+    tool = to.to or _tool_of(result)
     written, notes = _write(result, diagnosis, to, tool, details=diagnose, raw_csv=raw_csv)
     if diagnosis is not None and to.send_back is not None:
         notes += _send_back(result, diagnosis, to, (paths, named))
@@ -141,15 +141,13 @@ def _diagnosed(
         return None, error
 
 
-def _tool_of(source: Any) -> str:
+def _tool_of(result: "AgreementResult") -> str:
     """Return the tool that wrote what was measured, where files can be written for it; or CVAT."""
     from bboxqa.formats.registry import format_of
     from bboxqa.formats.source import SourcePath
-    from bboxqa.formats.sources import as_paths
 
-    # What is known of the paths that were read is not looked up again.
-    found = {format_of(SourcePath.at(each)).name for each in as_paths(source)}
-    return min(found) if len(found) == 1 and found <= {*TOOLS} else "cvat"
+    found = format_of(SourcePath.at(result.sources[0].name)).name
+    return found if found in TOOLS else "cvat"
 
 
 def _send_back(

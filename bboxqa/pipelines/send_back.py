@@ -87,7 +87,9 @@ def send_back(result: MeasuredAgreement, diagnosis: Diagnosis, folder: Path, to:
     many = first_few([f"{name} {number[name]:,}" for name in in_natural_order(number)], 5)
     n_objects = count(len(diagnosis.review), "object")
     several = ", some by several" if len(items) > len(diagnosis.review) else ""
-    told = [f"{n_objects} to look at again in {folder}{several} ({many})"]
+    n_all = int(diagnosis.tables["review_images"]["n_objects"].sum())
+    of = f" of {n_all:,}, those that cost most," * (n_all > len(diagnosis.review))
+    told = [f"{n_objects}{of} to look at again in {folder}{several} ({many})"]
     missed = Counter(each.object.annotator for each in items if each.row < 0)
     if missed:
         who = first_few([f"{name} ({missed[name]:,})" for name in in_natural_order(missed)], 5)
