@@ -8,6 +8,7 @@ import click
 
 from bboxqa.cli.console import exit_code_of, robust
 from bboxqa.core.interrupts import PLACED, raising_signals
+from bboxqa.core.text import nearest
 from bboxqa.core.version import __version__
 
 _FIRST = (
@@ -31,9 +32,9 @@ class _Commands(click.Group):
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return [*_FIRST, *_ALSO]
 
-    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        if name not in (*_FIRST, *_ALSO):
-            return None
+    def get_command(self, ctx: click.Context, name: str) -> click.Command:
+        if name not in (names := self.list_commands(ctx)):
+            raise click.UsageError(f"No such command {name!r}{nearest(name, names)}", ctx)
         module = import_module(f"bboxqa.cli.{_HOME.get(name, name)}")
         found: click.Command = getattr(module, name)
         return self.commands.setdefault(name, found)
@@ -42,8 +43,7 @@ class _Commands(click.Group):
         """Write what most people need, and below it the rest."""
         most = formatter.width - 4 - max(map(len, self.list_commands(ctx)))
         for title, names in (("Commands", _FIRST), ("Also", _ALSO)):
-            found = [(name, self.get_command(ctx, name)) for name in names]
-            rows = [(name, each.get_short_help_str(most)) for name, each in found if each]
+            rows = [(name, self.get_command(ctx, name).get_short_help_str(most)) for name in names]
             with formatter.section(title):
                 formatter.write_dl(rows)
 

@@ -22,6 +22,7 @@ def folder(tmp_path):
 
 
 CASES = [
+    ("agre x.json", "Error: No such command 'agre'; did you mean 'agree'?"),
     ("agree none.json", "Error: none.json: no such file"),
     ("agree", "no file given; try: bboxqa agree export.json"),
     ("agree --annotator a", "--annotator is 'a'; expected NAME=FILE"),
