@@ -40,7 +40,8 @@ _OPTIONS = params(
         "Divide the images into parts, such as train=0.8,val=0.2: lists of YOLO, else a file or "
         "folder of each part in OUT.", parse=_shares),
     Option("--group-by KEY", OUT,
-        "Key of images whose values stay in one part, such as video_id, or folder."),
+        "Key of images whose values stay in one part, such as video_id; or folder; or stem: copies "
+        "of one image, as those of Roboflow."),
     Option("--seed NUMBER", OUT, "Seed of parts; default 0.", type=int),
     Option("--image-suffix .SUFFIX", OUT,
         "Suffix of names of images that have none, such as .jpg.", default=""),

@@ -188,6 +188,16 @@ def without_suffix(name: str) -> str:
     return stem if point and "/" not in suffix and stem and stem[-1] != "/" else name
 
 
+# Roboflow writes photo.jpg as photo_jpg.rf.0123456789abcdef0123456789abcdef.jpg.
+_ROBOFLOW = re.compile(r"(?:_(?:jpe?g|png|bmp|tiff?|webp))?\.rf\.[0-9A-Za-z]{8,}\Z", re.IGNORECASE)
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}\Z")
+
+
+def original_of(name: str) -> str:
+    """Return the name of an image without its suffix and what Roboflow adds to names of copies."""
+    return _ROBOFLOW.sub("", _SUFFIX.sub("", name))
+
+
 def path_below(name: str) -> str:
     """Return the part of a path that does not depend on the computer."""
     if PureWindowsPath(name).drive or name.startswith(("/", "\\")):

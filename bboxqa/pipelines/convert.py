@@ -120,7 +120,7 @@ def convert(
         Whether Label Studio gets predictions, each annotator as a model, in place of annotations.
     parts, seed, group_by : mapping of str to float, int, str
         The share of images of each part, such as ``{"train": 0.8, "val": 0.2}``, the seed by which
-        they are drawn, and a key of image records whose values stay in one part, or "folder".
+        they are drawn, and what stays in one part: a key of image records, "folder" or "stem".
     image_suffix : str
         The suffix, such as ".jpg", of names of images that have none.
     annotator_key, attribution, join, category_map, asked, pattern, pseudonyms
@@ -196,7 +196,7 @@ def convert_with(
         content = with_suffix(content, target.image_suffix)
     if target.parts is not None:
         content = replace(content, parts=target.parts.of_images(content))
-        notes = (*notes, target.parts.note(content.parts))
+        notes = (*notes, *target.parts.notes(content))
     elif to_format.lists_parts:
         notes = (*notes, _SAME_PARTS)
     losses = tuple(losses_in(content, to_format))

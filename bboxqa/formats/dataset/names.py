@@ -13,14 +13,12 @@ from msgspec.structs import replace
 from bboxqa.core.arrays import listed_by
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import as_written, clean, count, first_few, folded, nearest, one_line
+from bboxqa.formats.label_folders import original_of
 from bboxqa.formats.records import AnnotationFile, Category, most_joints, whole_number
 from bboxqa.model.keypoints import limbs_of
 from bboxqa.model.settings import JoinBy
 
 _SHOWN = 3
-# Roboflow writes photo.jpg as photo_jpg.rf.0123456789abcdef0123456789abcdef.jpg.
-_ROBOFLOW = re.compile(r"(?:_(?:jpe?g|png|bmp|tiff?|webp))?\.rf\.[0-9A-Za-z]{8,}\Z", re.IGNORECASE)
-_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}\Z")
 
 
 def join_name(file_name: str, by: JoinBy) -> str:
@@ -36,7 +34,7 @@ def join_name(file_name: str, by: JoinBy) -> str:
     if by in ("path", "none"):
         return file_name
     name = re.split(r"[/\\]", file_name)[-1]
-    return name if by == "name" else _ROBOFLOW.sub("", _SUFFIX.sub("", name))
+    return name if by == "name" else original_of(name)
 
 
 def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[AnnotationFile]:

@@ -11,8 +11,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from bboxqa.core.arrays import listed_by
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count, one_line, such_as
+from bboxqa.formats.label_folders import original_of
 from bboxqa.formats.translation.masks import RowMasks
 from bboxqa.formats.writing.names import from_place, people_paths, safe_paths, without_ending
 from bboxqa.formats.writing.outlines import (
@@ -308,8 +310,8 @@ class Writer(msgspec.Struct, frozen=True):
 # Rings that are bridged, and points of rings that overlap: joining more takes minutes.
 _MOST_RINGS, _MOST_POINTS = 200, 1000
 _NEAR = 1e-6
-FOLDER = "folder"
-"""The group of images in one folder, by their names."""
+FOLDER, STEM = "folder", "stem"
+"""The groups of images in one folder, and of copies of one image, by their names."""
 
 
 def held_as_one(content: Content, to_format: Writer) -> tuple[Content, list[str]]:
@@ -396,7 +398,7 @@ class Parts(msgspec.Struct, frozen=True):
     """The name of each part, and its share of the images."""
     seed: int = 0
     group_by: str | None = None
-    """The key of image records whose values stay together, or "folder"."""
+    """The key of image records whose values stay together, "folder" or "stem"."""
 
     def __post_init__(self) -> None:
         shares = [share for _, share in self.shares]
@@ -417,15 +419,16 @@ class Parts(msgspec.Struct, frozen=True):
         groups: dict[str, list[int]] = defaultdict(list)
         for image in sorted(content.images, key=image_name):
             name = image_name(image)
-            group: object = dirname(name) if self.group_by == FOLDER else name
-            if self.group_by not in (None, FOLDER):
-                group = image
+            names = {None: name, FOLDER: dirname(name), STEM: original_of(name)}
+            group: object = names.get(self.group_by, image)
+            if self.group_by not in names:
                 for key in str(self.group_by).split("."):
                     group = group.get(key) if isinstance(group, dict) else None
             if isinstance(group, dict | list) or group in (None, ""):
                 known = ", ".join(map(one_line, sorted({*image} - {"annotators"})))
-                problem = f"image {one_line(name)} has no {self.group_by!r} to group by"
-                raise ConfigError(f"{problem}; expected {FOLDER}, or a key of all images ({known})")
+                problem = f"image {one_line(name)} has no text or number {self.group_by!r}"
+                expected = f"{FOLDER}, {STEM}, or a key of all images ({known})"
+                raise ConfigError(f"{problem} to group by; expected {expected}")
             groups[str(group)].append(image["id"])
         whole = [*groups.values()]
         drawn = [whole[place] for place in np.random.default_rng(self.seed).permutation(len(whole))]
@@ -440,12 +443,16 @@ class Parts(msgspec.Struct, frozen=True):
             raise ConfigError(f"part {empty[0]} gets no image: there are {some}")
         return found
 
-    def note(self, found: Mapping[int, str]) -> str:
-        """Return how many images each part has, and how they were drawn."""
-        n_of = Counter(found.values())
+    def notes(self, content: Content) -> Iterator[str]:
+        """Yield how many images each part has, how they were drawn, and copies that are apart."""
+        n_of = Counter(content.parts.values())
         shown = ", ".join(f"{name} {n_of[name]:,}" for name, _ in self.shares)
         how = "image" if self.group_by is None else f"groups of equal {one_line(self.group_by)}"
-        return f"images of parts, drawn by {how} with seed {self.seed}: {shown}"
+        yield f"images of parts, drawn by {how} with seed {self.seed}: {shown}"
+        of = listed_by((original_of(image_name(e)), content.parts[e["id"]]) for e in content.images)
+        if n_apart := sum(len(each) for each in of.values() if len({*each}) > 1):
+            some = f"{count(n_apart, 'image')} in several parts are copies by their names"
+            yield f"{some}: --group-by {STEM} keeps those of one original in one part"
 
 
 def in_parts(content: Content, to_format: Writer) -> Iterator[Written]:

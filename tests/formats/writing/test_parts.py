@@ -46,6 +46,21 @@ def test_groups_stay_whole_and_parts_do_not_depend_on_the_order(videos, seed):
     assert abs(n_of["train"] - n_of["val"]) <= max(Counter(videos).values())
 
 
+def test_copies_of_an_image_stay_together_and_are_told_where_they_do_not(tmp_path):
+    path = tmp_path / "a.json"
+    names = [f"{n}_jpg.rf.{n:04}{k:020}.jpg" for n in range(10) for k in range(3)]
+    images = [image(n, name) for n, name in enumerate(names, 1)]
+    path.write_text(json.dumps(document([annotation(1, 1)], images, [{"id": 1, "name": "cat"}])))
+    told = "in several parts are copies by their names: --group-by stem keeps those of one original"
+    for group_by, is_told in ((None, True), ("stem", False)):
+        out = tmp_path / str(group_by)
+        found = bboxqa.convert(path, out, to="coco", parts=dict(HALVES), group_by=group_by)
+        assert any(told in note for note in found.notes) is is_told
+        parts = [json.loads(each.read_text())["images"] for each in sorted(out.iterdir())]
+        stems = [{each["file_name"].partition("_")[0] for each in part} for part in parts]
+        assert stems[0].isdisjoint(stems[1]) is not is_told
+
+
 def test_shares_of_single_images_are_exact_and_seeds_differ():
     content = Content(coco(20)["images"], [], [])
     found = [
@@ -64,7 +79,7 @@ def test_shares_of_single_images_are_exact_and_seeds_differ():
         ((("../a", 0.5), ("b", 0.5)), None, "expected shares that"),
         ((("a", 1.5), ("b", -0.5)), None, "expected shares that"),
         ((("a", 0.5), ("b", float("nan"))), None, "expected shares that"),
-        (HALVES, "patient", r"image v1/1.jpg has no 'patient' to group by; expected folder, or"),
+        (HALVES, "patient", r"image v1/1.jpg has no text or number 'patient' to group by;"),
         ((("a", 0.99), ("b", 0.01)), "folder", "part b gets no image: there are 2 groups of 2"),
     ],
 )  # fmt: skip
