@@ -5,7 +5,7 @@ import shlex
 import sys
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from bboxqa.cli.agree import how_to_accept, new_path, targets_of
 from bboxqa.cli.console import refuse_inputs, refuse_options, show, show_notes, tracking
 from bboxqa.cli.options import A_PATH, COMPARE, OUT, READ, READING, Option, params
 from bboxqa.report import AUDIT_VIEWS
-
-if TYPE_CHECKING:
-    from bboxqa.model.annotations import Choices
 
 _OF_AUDIT = params(
     Option("--predictions FILE|DIR", READ,
@@ -198,8 +195,9 @@ def consensus(
         elif target.to == "coco" and len(result.found.to_review):
             to_cvat = "" if " --to" in typed else " --to cvat"
             next_step = f"bboxqa {typed} --send-back {again}/{to_cvat} --force"
-        elif target.to != "coco":
-            next_step += _how_to_read(target.to, choices, source)
+        elif target.to != "coco" and page is None:
+            # To be validated, most formats need the pictures, or the sizes of images.
+            next_step = f"bboxqa {typed} --report {new_path('page.html', [])} --force"
         if page is not None:
             notes += merging.write_consensus_page(result, page, next_step, progress)
             written.append(page.page)
@@ -207,20 +205,6 @@ def consensus(
     click.echo("\n".join((*text_lines(result), *lines)))
     show_notes((*result.notes, *notes))
     return 0
-
-
-def _how_to_read(to: str, choices: "Choices", source: Any) -> str:
-    """Return the options with which `validate` reads a written format."""
-    from bboxqa.formats.registry import writer
-    from bboxqa.formats.sources import as_paths
-    from bboxqa.model.annotations import as_options
-
-    if to == "masks":
-        return " --mask instances"
-    if "image sizes" in writer(to).holds:
-        return ""
-    sizes = as_options(choices).get("image_size", as_paths(source)[0])
-    return f" --image-size {shlex.quote(str(sizes))}"
 
 
 _MOST_SHOWN = 5

@@ -147,7 +147,7 @@ def test_other_formats_hold_the_same_objects(tmp_path, to, out):
     assert found.returncode == 0
     (typed,) = (line for line in found.stdout.splitlines() if line.startswith("Next: bboxqa"))
     again = run(*typed.split()[2:], cwd=tmp_path)
-    assert (again.returncode, " 109 annotations" in again.stdout) == (0, True)
+    assert (again.returncode, (tmp_path / "page.html").is_file()) == (0, True)
     assert "left out: votes, asked, drawn_by, members, spread, tie of annotations" in found.stderr
     run("convert", out, "back.json", "--to", "coco", "--image-size", "320x240", cwd=tmp_path)
     boxes = []
