@@ -54,7 +54,14 @@ def apply(
     progress: Progress | None = None,
 ) -> list[Found]:
     """Apply rules that check single files, and return what they found, including consequences."""
-    rules = {code: known_rules()[code] for code in codes}
+    columns, categories = document.annotations, document.categories.values
+    keys = {*chain(*(each for each in categories if isinstance(each, dict)))}
+    # Most files have no rotated boxes and no key points, and many no outlines.
+    outlined = document.outlined.any() or (columns.iscrowd == 1).any()
+    posed = len(columns.keypoints.row) or keys & {"keypoints", "skeleton"}
+    has = {"P": outlined, "R": outlined, "O": outlined or len(columns.rotations.row), "K": posed}
+    chosen = (code for code in codes if code not in RULES or has.get(code[0], True))
+    rules = {code: known_rules()[code] for code in chosen}
     result: dict[str, list[Found]] = {code: [] for code in rules}
     checks = listed_by((id(rule.check), rule) for rule in rules.values())
     for number, (first, *others) in enumerate(checks.values()):
