@@ -21,6 +21,8 @@ _INSIDE = "a box inside the image"
 _ENOUGH = 5
 # If a larger share of areas is wrong, boxes or outlines may be wrong instead.
 _RARE = 0.1
+_OF_BOXES = """area is width x height of the box in {share} whose outlines have another area; \
+expected the area of the outline"""
 # So many areas that differ by one factor, within this tolerance, are of coordinates that differ.
 _NEAR = 0.04
 
@@ -199,7 +201,14 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     def new(row: int) -> int | float | None:
         return shapes.rounded_number(expected[row]) if fixable[row] else None
 
-    yield Rows(wrong, says, "annotations/area", found=lambda row: float(given[row]), new=new)
+    unlike = outlined & (np.abs(of_box - expected) > tolerance * expected + 1)
+    habit, n_unlike = wrong & unlike & is_of_box, int((unlike & (wrong | ~is_of_box)).sum())
+    habit &= 2 * habit.sum() > n_unlike
+    for where, total in ((habit, n_unlike), (wrong & ~habit, 0)):
+        yield Rows(
+            where, says, "annotations/area", found=lambda row: float(given[row]), new=new,
+            summary=_OF_BOXES if total else "", total=total,
+        )  # fmt: skip
 
 
 def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:

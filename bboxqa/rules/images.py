@@ -170,12 +170,20 @@ def _shared(
 ) -> Iterator[tuple[Document, Found]]:
     """M008 and M010: images of earlier files, and copies of these by Roboflow."""
     known: dict[_Key, dict[int, int]] = {}
+    named: list[set[str]] = []
     for number, document in enumerate(documents):
+        names = document.images.texts("file_name")
         shared: Counter[int] = Counter()
         twins: dict[int, _Twins] = {}
         keys = [*_keys(document, are_copies=are_copies)]
         for row, own in enumerate(keys):
-            there = [(*each, key[0]) for key in own for each in known.get(key, {}).items()]
+            there = [
+                (*each, key[0])
+                for key in own
+                for each in known.get(key, {}).items()
+                # M008 reports images that are in both files, beside copies or not.
+                if not are_copies or names[row] not in named[each[0]]
+            ]
             shared.update({place for place, *_ in there})
             if there:
                 place, other, how = min(there, key=lambda each: each[0])
@@ -183,6 +191,7 @@ def _shared(
         for place, of_file in twins.items():
             twin = documents[place], of_file, shared[place]
             yield document, _of_twins(document, *twin, are_copies=are_copies)
+        named.append({*names})
         for row, own in enumerate(keys):
             for key in own:
                 known.setdefault(key, {}).setdefault(number, row)
@@ -224,23 +233,22 @@ def _of_twins(
     is_same_set |= all(people) and people[0].isdisjoint(people[1])
     is_same_set &= not are_copies and not (all(splits) and splits[0] != splits[1])
     names, others = (file.images.texts("file_name") for file in (document, earlier))
-    # M008 reports images that are in both files.
-    rows = [row for row in twins if not are_copies or names[row] != others[twins[row][0]]]
 
     def says(row: int) -> str:
         other, how = twins[row]
         return f"image {shortened(names[row])} {how} {shortened(others[other])} in {earlier.name}"
 
     expected = "all copies of an image in one split"
-    if len(rows) <= _MANY and not is_same_set:
-        return Rows(rows, says, "images", expected, names.__getitem__, apart=True)
+    if len(twins) <= _MANY and not is_same_set:
+        return Rows([*twins], says, "images", expected, names.__getitem__, apart=True)
+    first = next(iter(twins))
     what = "copies of images of" if are_copies else "also in"
-    what = f"{len(rows):,} of {len(names):,} images are {what} {earlier.name}, such as: "
-    what += says(rows[0])
+    what = f"{len(twins):,} of {len(names):,} images are {what} {earlier.name}, such as: "
+    what += says(first)
     what += "; check whether they are by several annotators, or copies" if is_same_set else ""
     return summary(
-        what, "images", rows, severity=Severity.INFO if is_same_set else None,
-        pointer=pointer_to("images", rows[0]), found=names[rows[0]], expected=expected,
+        what, "images", [*twins], severity=Severity.INFO if is_same_set else None,
+        pointer=pointer_to("images", first), found=names[first], expected=expected,
     )  # fmt: skip
 
 

@@ -290,8 +290,11 @@ NAMES = [
          said="has the same name and size as"),
     case("M008", images(*LONG), images(*LONG), severity="info", count=20,
          said="several annotators"),
-    case("M010", images(*(f"{name}_jpg.rf.{n:032x}.jpg" for name, n in (("cat", 1), ("dog", 3)))),
-         images(*(f"{name}_jpg.rf.{n:032x}.jpg" for name, n in (("cat", 4), ("dog", 3)))),
+    # One copy of a dog, and another one, are in both files.
+    case("M010", images(*(f"{name}_jpg.rf.{n:032x}.jpg"
+                          for name, n in (("cat", 1), ("dog", 3), ("dog", 5)))),
+         images(*(f"{name}_jpg.rf.{n:032x}.jpg"
+                  for name, n in (("cat", 4), ("dog", 3), ("dog", 5)))),
          file="b.json", pointer="/images/0", said=" has the original name of ",
          found=f"cat_jpg.rf.{4:032x}.jpg"),
 ]  # fmt: skip
@@ -318,6 +321,9 @@ BOXES = [
       for box, area in (([10, 20, 40, 70], 1500), ([10, 40, 20, 70], 1500), ([70, 2, 40, 9], 20))),
     *(case("B011", of(*[{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}] * n,
                       {"segmentation": [RING]}), count=n, values=[300] * n) for n in (4, 5)),
+    case("B011", of(*[{"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600}] * 5, *[{}] * 50),
+         count=5, values=[300] * 5,
+         said="area is width x height of the box in 5 of 5 annotations whose outlines have"),
     *(case("B011", of(*({"bbox": [10, 10, 20 + n, 30], "area": value} for n in range(12))),
            values=[30 * (20 + n) for n in range(12)]) for value in (0, 1)),
     case("B011", outline([[80, 10, 130, 10, 130, 60, 80, 60]], bbox=[80, 10, 20, 50], area=700),
