@@ -12,7 +12,7 @@ from bboxqa.core.file_names import is_split
 from bboxqa.core.image_opening import SIDEWAYS, opened, turn_of
 from bboxqa.core.text import count, one_line, such_as
 from bboxqa.formats.document import Record, Where
-from bboxqa.formats.heads import HEAD, WHAT, begins, is_read_alone, kind_in, kind_of
+from bboxqa.formats.heads import HEAD, WHAT, absence_of, begins, is_read_alone, kind_in, kind_of
 from bboxqa.formats.label_folders import (
     OF_MASKS,
     OF_PICTURES,
@@ -26,6 +26,7 @@ from bboxqa.formats.label_folders import (
 from bboxqa.formats.member import Member, is_picture
 from bboxqa.formats.opening import damage_in
 from bboxqa.formats.source import SourcePath, members_with
+from bboxqa.formats.translation.shapes import GIVE_SIZE
 from bboxqa.model.annotations import Choices, GivenSize
 
 if TYPE_CHECKING:
@@ -189,6 +190,12 @@ class FileImages:
             self._into.tally["nameless"] += place not in self.listed
         self._sized(image, picture)
         return image
+
+    def why_unsized(self, image: Record) -> str:
+        """Return why an image has no size, and what to do."""
+        picture = self.pictures.get(without_suffix(image["file_name"]))
+        absence = "" if picture is None else absence_of(picture.head())
+        return f"picture {absence}" if absence else f"size of the image is not known; {GIVE_SIZE}"
 
     def labelled(self, place: str, member: Member) -> Record:
         """Return `add` of a label file, which has the name of a picture if there are any."""

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import one_line
 from bboxqa.formats.box_tables.columns import columns_of
-from bboxqa.formats.heads import TABLES
+from bboxqa.formats.heads import TABLES, absence_of
 from bboxqa.formats.images import size_of_picture
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.member import is_picture
@@ -46,7 +46,9 @@ def sizes_of(path: Path) -> dict[str, tuple[int, int]]:
             problem = f"{path}: image {one_line(name)}: is {sides[0]}, but {sides[1]} earlier"
             raise DatasetError([problem])
     if not found:
-        raise DatasetError([f"{path}: has no image sizes"], _EXPECTED)
+        absence = absence_of(pictures[0].head()) if pictures else ""
+        why = f"; {one_line(pictures[0].name)} {absence}" if absence else ""
+        raise DatasetError([f"{path}: has no image sizes{why}"], "" if why else _EXPECTED)
     return found
 
 

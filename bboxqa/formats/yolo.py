@@ -95,7 +95,7 @@ def translate(path: Path, into: Collector) -> None:
             found_in = [_by_place(paths, below) for below in (each.inner.rpartition("/")[0], "")]
             listed = max(found_in, key=lambda names: len(names.keys() & known))
             images.listed |= label_folders.spelled_as(listed, known)
-    records = _LabelRecords(described, into)
+    records = _LabelRecords(described, into, images)
     for member, image, text in images.texts():
         records.add_file(member, image, text)
     for found in (each for each in described if each.is_inside):
@@ -209,8 +209,8 @@ def _label_of(line: str, keypoints: tuple[int, int] | None) -> tuple[int, list[f
 
 
 class _LabelRecords:
-    def __init__(self, described: list[_Classes], into: Collector) -> None:
-        self._into = into
+    def __init__(self, described: list[_Classes], into: Collector, images: FileImages) -> None:
+        self._into, self._images = into, images
         # The first file with class names is the one that counts.
         self._named = next((e for e in described if e.names or not e.keypoints), None)
         self._names = self._named.names if self._named else {}
@@ -236,7 +236,7 @@ class _LabelRecords:
         filled = [(at, line) for at, line in lines if line.strip()]
         has_size = "width" in image
         if filled and not has_size and begins("YOLO", text.encode()):
-            problem = f"the size of the image is not known; {shapes.GIVE_SIZE}"
+            problem = f"the {self._images.why_unsized(image)}"
             self._into.defect("T002", problem, Where(member.name, filled[0][0]))
         for at, line in filled:
             where, row = Where(member.name, at), -1

@@ -20,6 +20,7 @@ from bboxqa.core import image_opening as opening
 from bboxqa.core.arrays import ByteArray, IndexArray, Steps, listed_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.machine import threads
+from bboxqa.formats.heads import HEAD, absence_of
 from bboxqa.formats.label_folders import place_of
 from bboxqa.formats.source import escaped
 
@@ -290,16 +291,18 @@ def read_picture(path: Path) -> ImageContent:
             if not file.tell():
                 return ImageContent("the file is empty", digest=digest)
             file.seek(0)
-            head = file.read(4)
+            head = file.read(HEAD)
             file.seek(0)
             found = _with_pillow(file)
-        if found is None and (driver := opening.RASTERS.get(head)) is not None:
+        if found is None and (driver := opening.RASTERS.get(head[:4])) is not None:
             with opening.opened_raster(path, driver) as raster:
                 if raster is not None:
                     size = (int(raster.width), int(raster.height))
                     found = ImageContent(opening.block_problem(raster), stored=size, shown=size)
-        unknown = ImageContent("it is not an image of a known format, or its header is broken")
-        return replace(found or unknown, digest=digest)
+        if found is None:
+            unknown = "is not an image of a known format, or its header is broken"
+            found = ImageContent(f"it {absence_of(head) or unknown}")
+        return replace(found, digest=digest)
     except OSError as error:
         return ImageContent(f"the file cannot be read: {opening.reason_of(error)}")
 

@@ -15,11 +15,12 @@ from support.datasets import document as coco
 from support.tool_files import SUFFIXES, text_of, write, zipped
 
 import bboxqa
-from bboxqa import read_coco
+from bboxqa import read_coco, validate
 from bboxqa.batch.run import run_batch
 from bboxqa.batch.settings import Settings
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.opening import damage_in
+from bboxqa.formats.size_files import sizes_of
 
 WHO = ("ann", "bob", "eve")
 CUT = "line 1: is XML that cannot be read: unclosed token"
@@ -123,6 +124,16 @@ def test_a_pointer_of_git_lfs_is_told_as_such(tmp_path, form):
     for source in (tmp_path, path):
         with pytest.raises(DatasetError, match="is a Git LFS pointer"):
             read_coco(source, min_annotators=1)
+
+
+def test_a_picture_that_is_a_pointer_of_git_lfs_is_told_as_such(tmp_path):
+    write(tmp_path, **{"images/a.jpg": POINTER, "labels/a.txt": "0 0.5 0.5 0.2 0.2\n"})
+    found = {each.code: each.message for each in validate(tmp_path, images=tmp_path).findings}
+    fetch = "is a Git LFS pointer; its content is fetched by: git lfs pull"
+    assert found["T002"] == f"the picture {fetch}"
+    assert found["M002"].endswith(f"cannot be decoded: it {fetch}")
+    with pytest.raises(DatasetError, match=r"images: has no image sizes; a\.jpg is a"):
+        sizes_of(tmp_path / "images")
 
 
 # Files that the user may not read are not said to be damaged.
