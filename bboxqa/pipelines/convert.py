@@ -214,8 +214,8 @@ def convert_with(
 
 
 def _refuse(content: Content, to_format: Writer, losses: Iterable[Loss]) -> None:
-    problems, advice = [], []
-    drawn = {each.get("image_id") for each in (*content.annotations, *content.apart)}
+    problems, advice, written = [], [], content.held(to_format.holds)
+    drawn = {each.get("image_id") for each in (*content.annotations, *written)}
     sizeless = [
         image_name(each)
         for each in content.images

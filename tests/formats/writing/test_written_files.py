@@ -138,6 +138,17 @@ def test_unknown_sizes_and_losses_are_refused_at_once(tmp_path, to, n_without):
         assert bboxqa.convert(source, out, to=to, lossy=True).n_annotations == 1
 
 
+def test_what_is_not_written_needs_no_size(tmp_path):
+    line = {"name": "polyline", "all_points_x": [1, 20], "all_points_y": [3, 40]}
+    of_image = {"filename": "a.jpg", "regions": [{"shape_attributes": line}], "size": 1}
+    source = tmp_path / "via.json"
+    source.write_text(json.dumps({"a.jpg1": of_image | {"file_attributes": {}}}))
+    bboxqa.convert(source, tmp_path / "yolo", to="yolo", lossy=True)
+    assert (tmp_path / "yolo/labels/a.txt").read_text() == ""
+    with pytest.raises(DatasetError, match="Label Studio needs them"):
+        bboxqa.convert(source, tmp_path / "out.json", to="label-studio", lossy=True)
+
+
 def test_nothing_is_replaced_unless_forced(tmp_path):
     source, out = _source(tmp_path), tmp_path / "out.csv"
     out.write_text("mine")
