@@ -125,7 +125,7 @@ def _of_picture(data: bytes, pictures: Allowance) -> tuple[Values, Values | None
         if values[..., -1].min() < 255:
             raise MaskProblemError("has transparent pixels; save it without opacity")
         values = values[..., :-1]
-    if values.ndim == 3 and (values == values[..., :1]).all():
+    if values.ndim == 3 and all((row == row[:, :1]).all() for row in values):
         values = values[..., 0]
     return values // _STEPS[bits] if mode == "L" and bits in _STEPS else values, palette
 

@@ -21,7 +21,7 @@ from bboxqa.report.agreement_summary import (
     shown_figures,
     summary,
 )
-from bboxqa.report.numbers import estimate_text, percent, table_excerpt, table_lines
+from bboxqa.report.numbers import MINUS, estimate_text, percent, table_excerpt, table_lines
 
 _MOST_LINES, _ANSWER_LINES, _MOST_WORDS, _MOST_OF_MANY = 100, 20, 150, 220
 """The most lines with details and without, and the most words without, of a few or of many."""
@@ -88,7 +88,7 @@ def text_lines(
     above += [f"Warning: {line}" for line in warnings]
     if verdict[_MOST_GATES:]:
         verdict[_MOST_GATES:] = [f"and {count(len(verdict) - _MOST_GATES, 'more threshold')}"]
-    above += [*[""] * bool(above), *verdict, ""]
+    above += [*[""] * bool(above), *(line.replace(MINUS, "-") for line in verdict), ""]
     figures, tables = [*_figures(result, records)] if result.n_images else [], list[str]()
     if first.repeats is not None and not quiet:
         # All annotators, then each, the lowest F1 first.

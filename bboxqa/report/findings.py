@@ -225,9 +225,9 @@ def text_lines(
     yield from summary_lines(report)
     fixes = Counter[str | None](finding.fix for finding in report.findings)
     # Whether findings that are not listed have a fix is not known.
-    least = "at least " if sum(report.counts.values()) > len(report.findings) else ""
+    are_all = sum(report.counts.values()) == len(report.findings)
     if fixable := [
-        f"{_MARKS[fix]}{least}{fixes[fix]:,} fixable with {how}"
+        f"{_MARKS[fix]}{f'{fixes[fix]:,} ' * are_all}fixable with {how}"
         for fix, how in (("safe", "--fix"), ("unsafe", "--fix --unsafe-fixes"))
         if fixes[fix]
     ]:

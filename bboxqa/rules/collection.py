@@ -154,11 +154,10 @@ _NEARLY = {"bbox": [10, 10, 20, 31]}
 
 @rule(
     "D001 warning, safe fix: annotation is in the file twice",
-    breaks="""Even a perfect model misses one of the two, and recall and AP fall; of equal lines of
-        YOLO, Ultralytics keeps one.""",
-    explanation="""Two annotations of one image are equal in all keys except the id. It is an error
-        if they are a twentieth of the annotations. The fix removes all but the first, unless images
-        or categories share the id.""",
+    breaks="Even a perfect model misses one of the two, and recall and AP fall.",
+    explanation="""Two annotations of one image are equal in all keys except the id (of such lines
+        of YOLO, Ultralytics keeps one). It is an error if they are a twentieth of the annotations.
+        The fix removes all but the first, unless images or categories share the id.""",
     bad={"annotations": [{}, {}]},
     good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
 )

@@ -263,6 +263,7 @@ def describe(document: Document, raw: Iterable[tuple[Rule, Rows]], limit: int) -
         for number in rows.numbers[:wanted].tolist():
             found = rows.describe(document, number)
             fields = {name: getattr(found, name) for name in _FIELDS}
+            fields["expected"] = found.expected or found.message.partition("; expected ")[2]
             fields |= {"code": rule.code, "severity": rows.severity or rule.severity}
             fields["fix"] = (rows.fix or rule.fix) if found.edits else None
             if pictured[rule.code] < _MOST_PICTURED:

@@ -182,7 +182,7 @@ DEFECTS = [
     *((darwin_box("ann"), given, "T001", f"a.jpg, annotation 2: {words}") for given, words in (
         (of_darwin(bounding_box={"x": 1, "y": 2, "w": 3}), "h is missing; expected a number"),
         (of_darwin(polygon={"paths": []}), "polygon.paths are missing; expected lists of points"),
-        (of_darwin(polygon={"paths": [[1]]}), "a point is 1; expected [x, y]"),
+        (of_darwin(polygon={"paths": [[None]]}), "a point is null; expected [x, y]"),
         (of_darwin(ellipse={"center": {"x": 1}}), "y is missing; expected a number"),
         (of_darwin(), "has no shape among id, name, slot_names"),
     )),

@@ -10,6 +10,7 @@ from support.resampled import expanded
 import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics import diagnostic, names
+from bboxqa.diagnostics.strata import Dependence
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.findings import (
@@ -18,6 +19,7 @@ from bboxqa.pipelines.diagnosis.findings import (
     above_others,
     median_of_others,
     of_others,
+    words_of_some,
 )
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.story import _with_worst
@@ -548,3 +550,9 @@ def test_what_is_refused(data):
     settings = AgreeSettings(iou_threshold=(0.5, 0.7))
     with pytest.raises(ConfigError, match="has 2 numbers; expected one"):
         matched_units(compared_images(data), settings)
+
+
+@pytest.mark.parametrize(("cut", "where"), [(1, "no"), (2, "fewer than 2")])
+def test_objects_that_overlap_none_are_named_so(cut, where):
+    words = words_of_some(Dependence("crowding", cut, True, 0.2, 0.1), [])
+    assert words["where"] == f"with {where} overlapping others"

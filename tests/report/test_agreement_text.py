@@ -150,6 +150,10 @@ def test_a_gate_that_is_reached_by_chance_says_so(told):
     lines = [*text_lines(result)]
     place = lines.index("Accepted: F1 is at least 0.5")
     assert lines[place + 1].startswith("But agreement cannot be told from chance: existence (F1)")
+    # A minus is that of tables.
+    result = replace(result, settings=replace(told.settings, min_alpha=0.5))
+    below = replace(result, thresholds=(replace(part, alpha=-0.2),))
+    assert "Not accepted: alpha is -0.20, and 0.5 was asked for" in [*text_lines(below)]
 
 
 def test_a_category_that_somebody_never_draws_is_not_good():

@@ -123,7 +123,7 @@ def test_what_is_not_listed_is_counted():
     assert "  … and 1,481 more (--max-findings 0 shows all)" in lines
     assert "C002 warning: equal names (2)" in lines
     assert lines[-3] == "1,482 errors, 2 warnings, 0 info"
-    assert lines[-2] == "[?] at least 1 fixable with --fix --unsafe-fixes"
+    assert lines[-2] == "[?] fixable with --fix --unsafe-fixes"
 
 
 def test_the_end_counts_and_says_how_to_go_on():

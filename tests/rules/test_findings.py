@@ -359,6 +359,7 @@ OUTLINES = [
     case("P007", outline([RING], bbox=[10, 10, 25.5, 30]), values=[[10, 10, 20, 30]],
          said="right edge of bbox is at 35.5; expected 30"),
     case("P007", outline(SQUARE_MASK, bbox=[10, 10, 60, 30], area=600), said="at 70; expected 30",
+         expected="30, the right edge of its outline",
          values=[[10, 10, 20, 30]]),
     case("P010", outline([RING, [14, 16, 26, 16, 26, 34, 14, 34]], area=600),
          settings={"select": ("B011", "P")},

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.json_values import shortened
 from bboxqa.core.text import one_line
 from bboxqa.formats.document import Record
 
@@ -110,7 +111,7 @@ def points_of(values: object, name: str = "points", *, least: int = 1) -> FloatA
     pairs = [[p.get("x"), p.get("y")] if isinstance(p, dict) else p for p in values]
     for pair, given in zip(pairs, values, strict=True):
         if not isinstance(pair, list) or len(pair) != 2:
-            raise ValueProblemError(f"a point is {str(given)[:_SHOWN]}; expected [x, y]")
+            raise ValueProblemError(f"a point is {shortened(given, _SHOWN)}; expected [x, y]")
         for each in pair:
             number_of(each, "a coordinate")
     return np.array(pairs, np.float64).reshape(-1, 2)

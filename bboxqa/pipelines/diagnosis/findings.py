@@ -488,6 +488,7 @@ def words_of_some(found: Dependence, categories: Sequence[str]) -> dict[str, str
     if found.covariate == "time":
         cut = f"{datetime.fromtimestamp(found.threshold, UTC):%Y-%m-%d %H:%M}"
     words = [text.format(cut) for text in _SUBSETS[found.covariate][not found.below]]
+    words = [text.replace("fewer than 1 overlapping", "no overlapping") for text in words]
     names = ("what", "where", "elsewhere", "inside", "outside")
     rates = map(in_percent, (found.inside, found.outside))
     words += ["none" if rate == "0 %" else rate for rate in rates]
