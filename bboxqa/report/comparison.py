@@ -56,7 +56,7 @@ def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str
             yield f"annotations matched by {f'id, others by {similar}' if result.by_id else how}"
     yield from (f"Warning: {line}" for line in result.headlines)
     if not quiet:
-        yield ""
+        yield from ("", _answer(result), "")
         for noun, plural in PLURALS.items():
             found = _things(getattr(result, plural), noun)
             parts = [f"{found.pop('n_both'):,} in both"]
@@ -72,6 +72,22 @@ def text_lines(result: ComparisonResult, *, quiet: bool = False) -> Iterator[str
     yield from _agreement_lines(result)
     if not quiet:
         yield from (f" Note: {note}" for note in result.notes[len(result.headlines) :])
+
+
+def _answer(result: ComparisonResult) -> str:
+    """Return how agreement changed at the first threshold, and how many annotations did."""
+    n, parts = result.counts, list[str]()
+    for part in result.thresholds[:1]:
+        for word, change in (("existence", part.f1), ("alpha", part.pooled)):
+            low, high = np.where(np.isnan(change.interval), change.difference, change.interval)
+            what = "rose" if low > 0 else "fell" if high < 0 else "did not clearly change"
+            figure = f"{change.difference:+.2f} {interval_text(change.interval, 2)}".rstrip()
+            parts += [f"{word} {what}: {figure}"] * (abs(change.difference) > 0)
+    n_changed = sum(n.values()) - n["unchanged"] - n["removed"] - n["added"]
+    changed = count(n_changed, "annotation")
+    parts.append(f"{changed} changed, {n['removed']:,} removed, {n['added']:,} added")
+    answer = "; ".join(parts)
+    return answer[0].upper() + answer[1:]
 
 
 def _change_lines(result: ComparisonResult) -> Iterator[str]:

@@ -29,6 +29,20 @@ def compared(folder, *options):
     return run("compare", "before.json", "after.json", *options, cwd=folder)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "options", "answer"),
+    [
+        ("before", "after", (), "Existence rose: +0.02 [0.01, 0.05]; alpha rose: +0.07 [0.00, "),
+        ("after", "before", (), "Existence fell: -0.02 [-0.05, -0.01]; alpha fell: -0.07 [-0."),
+        ("before", "after", ("--bootstrap", "0"), "Existence rose: +0.02; alpha rose: +0.07; 47 "),
+        ("before", "before", (), "0 annotations changed, 0 removed, 0 added"),
+    ],
+)
+def test_the_answer_is_first(folder, before, after, options, answer):
+    done = run("compare", f"{before}.json", f"{after}.json", *options, cwd=folder)
+    assert done.stdout.splitlines()[5].startswith(answer)
+
+
 def test_equal_versions_are_said_to_be_unchanged(folder):
     done = run("compare", "before.json", "before.json", cwd=folder)
     assert " Annotations: 264 in both, all unchanged" in done.stdout.splitlines()
