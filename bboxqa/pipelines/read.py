@@ -459,8 +459,8 @@ def with_findings(
     found: dict[Path, _Causes] = {}
     others: dict[Path, str] = {}
     are_points, truth, more = False, None, ""
-    given = [] if results is None else [*map(Path, as_paths(source))]
-    if results in error.files and len(given) == 1 and given[0].is_file():
+    given = [*map(Path, as_paths(source))]
+    if results is not None and results in error.files and len(given) == 1 and given[0].is_file():
         truth, more = read_document(given[0]), f" --ground-truth {shlex.quote(str(given[0]))}"
     for path in dict.fromkeys(path for path in error.files if path is not None):
         is_list = path == results
@@ -487,6 +487,8 @@ def with_findings(
     command = _validate_command(others or found, choices) + more
     if others:
         problems, advice = [*others.values()], f"What can be checked of it: {command}"
+        if any(each.is_dir() for each in given):
+            advice += "\nTo read others of the folder: --pattern GLOB, such as 'instances*.json'"
         other = OtherKindError(problems, advice, command=command, files=list(others))
         return other.with_advice(error.added)
     # Problems of annotators or of several files cannot be found in the content of one file.

@@ -192,7 +192,11 @@ FOLDER_EACH = "named by a folder for each: --annotator NAME=FOLDER --annotator N
     ("form", "way"),
     [
         ("cvat", f"by the assignee in the export,{FILE_EACH}"),
-        ("datumaro", f"annotator=NAME),{FILE_EACH}"),
+        (
+            "datumaro",
+            f"two annotators, named by an attribute (--annotator-key attributes.NAME),{FILE_EACH}",
+        ),
+        ("table", f"two annotators, named by a column (--columns annotator=NAME),{FILE_EACH}"),
         ("labelme", FOLDER_EACH),
         ("voc", FOLDER_EACH),
         ("yolo", FOLDER_EACH),
@@ -289,15 +293,29 @@ def test_jobs_in_groups_of_images_are_taken_only_if_people_are_named(tmp_path, p
 
 def test_splits_of_one_person_are_refused(tmp_path):
     coco(tmp_path / "train/ann.json", FIRST)
-    for images, why in ((FIRST[3:], "splits of one data set"), (SECOND, "2 groups that share no")):
+    apart = "no two of the files share an image: there is nothing"
+    for images, why, n in ((FIRST[3:], "parts of one data set", 2), (SECOND, apart, 0)):
         coco(tmp_path / "val/ann.json", images, 1)
         with pytest.raises(NothingToCompareError, match=f"nobody is named .*{why}") as error:
             read_dataset(tmp_path)
-        assert len(lines(error)) == 2
+        assert len(lines(error)) == n
     coco(tmp_path / "annotations.json", [*FIRST, *SECOND])
-    with pytest.raises(NothingToCompareError, match="splits of one data set"):
+    with pytest.raises(NothingToCompareError, match="parts of one data set"):
         read_dataset(tmp_path)
     assert len(read_dataset(tmp_path, ReadSettings(min_annotators=1)).image_names) == 8
+
+
+def test_files_that_repeat_each_other_are_refused_with_the_larger(tmp_path):
+    coco(tmp_path / "instances_val2017.json", [*FIRST, *SECOND])
+    coco(tmp_path / "person_keypoints_val2017.json", FIRST)
+    say = (
+        "4 annotations are in several of them; to read one only, name it, or --pattern instances_v"
+    )
+    with pytest.raises(NothingToCompareError, match=f"parts of one data set\n{say}"):
+        read_dataset(tmp_path)
+    with pytest.raises(DatasetError, match=say) as error:
+        convert(tmp_path, tmp_path / "out.json", to="coco")
+    assert "--join name" not in error.value.advice
 
 
 def test_all_people_of_a_group_without_common_images_are_counted(tmp_path):

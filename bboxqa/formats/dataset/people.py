@@ -1,5 +1,6 @@
 """Who drew what, by the first of three ways: a key, a list in image records, or the files."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -38,6 +39,7 @@ _SHOWN, _LINES = 3, 20
 # Fewer boxes may be equal by chance.
 _SEVERAL = 10
 _CVAT = "CVAT names the assignee of a job in its export, not that of a task."
+_BY_ATTRIBUTE = "an attribute (--annotator-key attributes.NAME)"
 _NEVERTHELESS = "If each file is by another person nevertheless: --attribution files"
 _Asked = list[tuple[str, ...] | None]
 _Drawn = dict[str, list[tuple[str, list[float], int]]]
@@ -236,11 +238,18 @@ def _by_file(
     if not is_chosen and is_checked and (len(groups) > 1 or are_splits) and are_named:
         shown = first_few(groups, _SHOWN, lambda each: f"({first_few(each, _SHOWN, one_line)})")
         why = f"as people they fall into {len(groups):,} groups that share no image: {shown}"
-        why = why if len(groups) > 1 else "they are named as splits of one data set"
-        problem = f"{listed_files(files)}: nobody is named in the files, and {why}"
+        why = why if len(groups) > 1 else "they are named as parts of one data set"
         joining = join_advice([file.image_names for file in files])
         advice = [f"Images are joined by file_name: {joining}"] if joining else []
-        raise NothingToCompareError([problem], "\n".join([*advice, _lines(files), _NEVERTHELESS]))
+        lines = [_lines(files), _NEVERTHELESS]
+        counts = Counter(name for file in files for name in file.image_names)
+        if max(counts.values(), default=0) < 2:
+            why = "no two of the files share an image: there is nothing to compare"
+            lines = [] if joining else ["Agreement needs files by other people of the same images."]
+        elif repeated := _repeated(files):
+            lines = [repeated, _NEVERTHELESS]
+        problem = f"{listed_files(files)}: nobody is named in the files, and {why}"
+        raise NothingToCompareError([problem], "\n".join([*advice, *lines]))
     if not is_chosen and is_checked and reading.choices.mask is None:
         _refuse_folders_of_images(files)
     if not are_sessions and (shared := _shared_image(files)):
@@ -306,12 +315,24 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
     if shared := _shared_image([replace(file, person=UNNAMED) for file in files]):
         _, image, first, second = map(one_line, shared)
         problem = f"{first} and {second}: both have an image {image!r}"
+        again = _repeated(files) or "If each holds a part of the labels of one image: --join name"
         raise DatasetError(
             [f"{problem}, and nobody is named in the files"],
-            "If each file is by another person: --attribution files\n"
-            "If each holds a part of the labels of one image: --join name\n"
+            f"If each file is by another person: --attribution files\n{again}\n"
             "If these are different images, keep them apart as FILE/IMAGE: --join none",
         )
+
+
+def _repeated(files: Sequence[AnnotationFile]) -> str:
+    """Return what to type where files hold the same annotations for the most part; else ""."""
+    drawn = [[(image, *map(str, each[:2])) for image, of in _drawn_by_image(file).items()
+              for each in of] for file in files]  # fmt: skip
+    n = sum(n > 1 for n in Counter(each for of in drawn for each in {*of}).values())
+    name = shlex.quote(max(zip(drawn, files, strict=True), key=lambda e: len(e[0]))[1].path.name)
+    if 2 * n <= min(map(len, drawn)):
+        return ""
+    some = count(n, "annotation is", "annotations are")
+    return f"{some} in several of them; to read one only, name it, or --pattern {name} in a folder"
 
 
 def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:
@@ -384,6 +405,8 @@ def _nothing_found(
     problem = "no annotator is named in the files"
     if named:
         problem = f"one annotator only, {named[0].names[0]!r}, by {named[0].way}"
+        if named[0].way == "completed_by" and len(files) > 1 and named[0].names[0].isdecimal():
+            problem += ", which each Label Studio counts from 1"
     elif reading.annotator_key is not None and not found:
         problem = f"no annotation has the key {reading.annotator_key!r}"
     path, by = files[0].path, f"{files[0].named_by} in the export,\nor by "
@@ -396,10 +419,9 @@ def _nothing_found(
     elif not files[0].named_by and format_of(path, reading.choices).folders_in_parts:
         by, each = "", "a folder for each: --annotator NAME=FOLDER --annotator NAME=FOLDER"
     elif not files[0].named_by:
-        by = (
-            "an attribute (--annotator-key attributes.NAME), a column (--columns annotator=NAME),\n"
-            "or by "
-        )
+        is_table = format_of(path, reading.choices).name == "table"
+        by = "a column (--columns annotator=NAME)" if is_table else _BY_ATTRIBUTE
+        by += ",\nor by "
     advice = f"Agreement needs at least two annotators, named by {by}{each.format(path.suffix)}"
     if len(files) > 1:
         advice = f"{_lines(files)}\n{_NEVERTHELESS}"

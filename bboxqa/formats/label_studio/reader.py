@@ -347,6 +347,8 @@ class _Records:
             more = ", numbered in each task" * (self._tally["numbered"] > 0)
             more += ", who may be several people" * (len(self._unnamed) > 1)
             into.nobody_notes.append(f"{number} without completed_by, here by '{UNNAMED}'{more}")
+        if self._models and not (self._is_anybody_named or self._unnamed):
+            into.named_by = "the model_version of predictions"
         for model, n in (+self._models).items():
             counts = f"counts as an annotator: {count(n, 'prediction')} in the file"
             into.notes.append(f"{one_line(model)} is a model and {counts}")
