@@ -122,9 +122,10 @@ def choices_of(values: Mapping[str, Any]) -> Choices:
     if columns is not None:
         from bboxqa.formats.box_tables.columns import NAMES
 
-        if not (isinstance(columns, Mapping) and columns.keys() <= NAMES.keys()):
-            expected = f"expected such as {{'image': 'file'}}, the names of columns by {[*NAMES]}"
-            raise ConfigError(f"columns is {columns!r}; {expected}")
+        if not isinstance(columns, Mapping):
+            raise ConfigError(f"is {columns!r}; expected such as {{'image': 'file'}}", "columns")
+        for each in columns.keys() - NAMES.keys():
+            raise ConfigError(f"{each!r} is none of {', '.join(NAMES)}", "columns:")
     size = values.get("image_size")
     if size is not None:
         is_file = isinstance(size, str | PathLike)

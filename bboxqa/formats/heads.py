@@ -24,7 +24,7 @@ _MEASURED = "`bboxqa agree` measures its boxes, of all files in their folder: bb
 _EXPORT = "Export COCO JSON from the tool that wrote it."
 _COLUMNS = (
     "Say what its columns hold: --columns image=NAME,x=NAME,…, or image=NAME,objects=NAME for "
-    "lists of boxes, by the names in its first line; `bboxqa stats` measures labels."
+    "lists of boxes, by the names of its columns; `bboxqa stats` measures labels."
 )
 _LABELS = "Name the folder that has them and data.yaml or classes.txt, one for each annotator."
 _BYTES, _XML, _JSON, _TEXT, _NAMED = "bytes", "xml", "json", "text", "named"

@@ -125,7 +125,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     is_measured = kind == "ELAN" or "bboxqa agree" in advice
     advice = advice.replace("agree FILE", f"agree {shlex.quote(str(path))}")
     raise DatasetError(
-        [f"{path}: is {what}; expected {expected}"],
+        [f"{path}: is {what}" + f"; expected {expected}" * (kind != "pointer")],
         SAVE_AS_CSV if table and not is_measured else advice,
     )
 

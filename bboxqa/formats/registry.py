@@ -1,6 +1,6 @@
 """The registry of formats and their writers, and what formats recognise."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from os.path import realpath
@@ -139,6 +139,8 @@ _MASKS = [
 FORMATS: dict[str, Format] = {each.name: each for each in _BUILT_IN}
 OF_ONE_IMAGE = tuple(FORMATS[name] for name in ("darwin", "voc", "labelme"))
 _DEPTH = 12
+# What columns say of files that are no tables.
+_COLUMNS = {"label-studio": "image", "via": "category"}
 
 
 def names() -> tuple[str, ...]:
@@ -177,6 +179,16 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
         return found or source.once(_formats_inside)
     is_table = found in ([], [COCO]) and bool(choices.columns) and not is_surely_coco(source)
     return [FORMATS["table"]] if is_table and _has_boxes(source, choices.columns) else found
+
+
+def refuse_idle_columns(files: Iterable[Path], choices: Choices) -> None:
+    """Refuse columns that no file has, by their formats; those of other packages may have any."""
+    names = {format_of(each, choices).name for each in files} if choices.columns else set[str]()
+    if names and names <= {*FORMATS} - {"table"}:
+        taken = {key for name, key in _COLUMNS.items() if name in names}
+        for each in choices.columns.keys() - taken:
+            problem = f"{each}=… has no effect: files of the format {', '.join(sorted(names))} have"
+            raise ConfigError(f"{problem} no such columns", "columns")
 
 
 def _recognised(source: SourcePath) -> list[Format]:

@@ -251,7 +251,11 @@ def listed(
     sources = [each for each in found if each.is_folder or not _is_unrelated(each)] or found
     unknown = [each for each in sources if format_of(each) is COCO and not each.is_packed]
     if unknown == sources and all(opening.foreign_kind(each) is not None for each in sources):
-        opening.refuse_foreign(sources[0])
+        try:
+            opening.refuse_foreign(sources[0])
+        except DatasetError as error:
+            are_pictures = any(is_picture(each.name) for each in path.members)
+            raise error.with_advice([_IF_MASKS] * are_pictures) from None
     notes = list[str]()
     if choices.from_format is not None:
         sources = _of_format(sources, choices)

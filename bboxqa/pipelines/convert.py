@@ -225,7 +225,9 @@ def _refuse(content: Content, to_format: Writer, losses: Iterable[Loss]) -> None
     if sizeless and to_format.needs_sizes is not None:
         some = f"{count(len(sizeless), 'image')} without width and height, such as {sizeless[0]!r}"
         problems = [f"{some}; {to_format.title} needs them"]
-        advice = ["Add the sizes to the input, or give one for all: --image-size 1920x1080"]
+        advice = [
+            "Give one size, or the folder of images: --image-size 1920x1080, or --image-size DIR"
+        ]
     if lost := [str(each) for each in losses]:
         problems += lost
         advice.append("Nothing was written. To write the rest: --lossy")

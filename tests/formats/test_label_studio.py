@@ -68,9 +68,18 @@ def test_predictions_and_ground_truth_are_annotators(tmp_path):
         "yolo is a model and counts as an annotator: 1 prediction in the file",
         "1 prediction left out: a number instead of regions",
     )
+    with pytest.raises(DatasetError, match="only, 'yolo', by the model_version of predictions"):
+        of_tasks(tmp_path, task(1, predictions=[model]))
     data = of_tasks(tmp_path, task(1, work(1, BOX), work(2, ground_truth=True)))
     assert data.annotator_names == ("1", "ground truth")
     assert "--reference 'ground truth'" in data.notes[0]
+
+
+def test_files_of_several_label_studios_may_number_others_alike(tmp_path):
+    paths = [written(tmp_path / f"{who}.json", task(1, work(1, BOX))) for who in ("ann", "bob")]
+    with pytest.raises(DatasetError, match="'1', by completed_by, which each Label Studio counts"):
+        read_coco(paths)
+    assert read_coco(paths, attribution="files").annotator_names == ("ann", "bob")
 
 
 def test_the_first_annotation_of_a_task_counts_and_sessions_keep_all(tmp_path):

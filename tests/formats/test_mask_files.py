@@ -208,6 +208,8 @@ def test_masks_that_nobody_calls_so_are_refused_with_what_to_type(tmp_path):
     save(tmp_path / "jpg/a.jpg", square())
     outcome = run("validate", tmp_path / "jpg", "--mask", "binary")
     assert "If PNG or TIFF files are masks" in outcome.output
+    (tmp_path / "ann/label_classes.json").write_text('[{"id": 1, "color": "#0f0"}]')
+    assert "If PNG or TIFF files are masks" in run("agree", tmp_path / "ann").output
     outcome = run("agree", tmp_path / "ann/im0.png", tmp_path / "bob/im0.png", "--mask", "binary")
     assert "of masks, name the folder" in outcome.output
     with pytest.raises(ConfigError, match="expected 'instances', 'classes'"):

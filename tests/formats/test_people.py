@@ -11,7 +11,7 @@ from support.datasets import write as put
 from support.tool_files import SUFFIXES, asked, text_of, write
 
 from bboxqa import agree, convert, read_coco, validate
-from bboxqa.core.errors import DatasetError, NothingToCompareError
+from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.records import ReadSettings
 from bboxqa.formats.sources import listed, sources_of
@@ -207,6 +207,12 @@ def test_a_format_names_its_own_ways(tmp_path, form, way):
     with pytest.raises(DatasetError) as caught:
         read_dataset(tmp_path / "ann", ReadSettings(choices=Choices(image_size=(100, 100))))
     assert way in str(caught.value)
+
+
+def test_columns_that_no_file_can_have_are_refused(tmp_path):
+    path = coco(tmp_path / "1.json", FIRST, annotator="ann")
+    with pytest.raises(ConfigError, match="columns annotator=… has no effect: files of the format"):
+        read_dataset(path, ReadSettings(choices=Choices(columns={"annotator": "who"})))
 
 
 def test_files_whose_images_have_no_name(tmp_path):

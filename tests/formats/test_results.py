@@ -253,6 +253,12 @@ def test_a_model_is_measured_as_an_annotator_with_a_file_is(team):
     assert first.alpha == second.alpha
 
 
+def test_the_command_for_all_findings_names_the_reference(team):
+    write(team, **{"b.json": [result(99, 0, HERE)]})
+    done = run("agree", "b.json", "--reference", "team.json", cwd=team)
+    assert "bboxqa validate b.json --ground-truth team.json" in done.output
+
+
 def test_a_model_is_compared_with_a_reference(team):
     write(team, **{"truth.json": of_team("eve")})
     done = run(

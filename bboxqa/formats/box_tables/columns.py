@@ -13,7 +13,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import one_line
+from bboxqa.core.text import first_few, one_line
 from bboxqa.formats.tables import Rows, refuse_repeated
 from bboxqa.formats.translation import shapes
 from bboxqa.formats.translation.collector import SIDES
@@ -323,7 +323,9 @@ def _objects_in(given: object) -> list[Cells]:
         if not lists and found:
             return []
         if len(sizes) != 1 or -1 in sizes:
-            raise ValueProblemError(f"objects is {given!r:.40}; expected lists of one length")
+            raise ValueProblemError(
+                f"objects has {first_few([*lists], 3, one_line)}; expected lists of one length"
+            )
         found = [dict(zip(lists, each, strict=True)) for each in zip(*lists.values(), strict=True)]
     # A list of numbers is a box.
     objects = [{"bbox": each} if isinstance(each, list) else each for each in items(found)]

@@ -65,8 +65,9 @@ def join(
         assigned[~listed] = True
     if joined.problems:
         if lists := [file.source.name for file in files if file.records == "results"]:
-            truth = [f.source.name for f in files if f.records != "results"] or ["ANNOTATIONS"]
-            typed = typed_paths([lists[0], "--ground-truth", truth[0]])
+            truth = [f.source.name for f in files if f.records != "results"]
+            of = [*truth, reading.truth or "ANNOTATIONS"][0]
+            typed = typed_paths([lists[0], "--ground-truth", of])
             joined.advice.append(f"For all findings: bboxqa validate {typed}")
         raise DatasetError(joined.problems, "\n".join(joined.advice), files=joined.origins)
     notes = [*file_notes(files, attribution)]

@@ -133,7 +133,9 @@ def test_unknown_sizes_and_losses_are_refused_at_once(tmp_path, to, n_without):
     images = f"{n_without} image{'s' * (n_without > 1)}"
     assert re.match(f"{images} without width and height, such as 'a.jpg'; .* needs them", sizes)
     assert any("1 annotation with 'my_note'" in loss for loss in losses)
-    assert "--image-size 1920x1080\nNothing was written." in caught.value.advice
+    assert (
+        "--image-size 1920x1080, or --image-size DIR\nNothing was written." in caught.value.advice
+    )
     with bboxqa.reading(image_size=(200, 100)):
         assert bboxqa.convert(source, out, to=to, lossy=True).n_annotations == 1
 
