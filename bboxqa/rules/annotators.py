@@ -97,9 +97,8 @@ def _spellings(document: Document) -> Checked:
         rows, at = authors.asked[np.isin(authors.asked[:, 1], rare), 0], "images"
     what = f"annotators {quoted(names[0])} and {quoted(names[1])} differ only in case, blanks or "
     what += "invisible characters; expected one spelling"
-    expected, ids = "one spelling", {"annotator": names[1]}
-    yield summary(what, at, rows, document, found=names, expected=expected, ids=ids,
-                  severity=Severity.WARNING)  # fmt: skip
+    ids, mild = {"annotator": names[1]}, Severity.WARNING
+    yield summary(what, at, rows, document, found=names, ids=ids, severity=mild)
 
 
 @rule(
@@ -175,16 +174,15 @@ def _incomplete(document: Document, _settings: ValidateSettings) -> Checked:
     of_idle += f"listed on {count(int(is_idle.sum()), 'image')}"
     of_quiet = f"{count(int(is_quiet.sum()), 'time')}, a listed annotator drew nothing on an image "
     of_quiet += f"that others annotated, such as {first_few(quiet, 1, quoted)} here"
-    expected = "annotations by every listed annotator"
     for where, names, found, message, severity in (
         (is_idle, idle, idle[:3], of_idle, None),
         (is_quiet, quiet, "".join(quiet), of_quiet, Severity.INFO),
     ):
         if names:
-            rows, what = asked[where, 0], f"{message}; expected {expected}"
+            what = f"{message}; expected annotations by every listed annotator"
+            rows = asked[where, 0]
             ids = {**ids_of(document, "images", int(rows[0])), "annotator": names[0]}
-            yield summary(what, "images", rows, document, ids=ids, found=found, expected=expected,
-                          severity=severity)  # fmt: skip
+            yield summary(what, "images", rows, document, ids=ids, found=found, severity=severity)
 
 
 @rule(

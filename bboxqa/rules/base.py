@@ -56,6 +56,7 @@ class Defect(msgspec.Struct, frozen=True):
     """In bytes, where no JSON pointer leads."""
     found: Any = None
     expected: str = ""
+    """By default what the message says, after "; expected "."""
     ids: Mapping[str, Any] = msgspec.field(default_factory=dict)
     edits: Iterable[Edit] = ()
     count: int = 1
@@ -220,7 +221,6 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
             says + (f"; expected {self.expected}" if self.expected else ""),
             pointer_to(name, row, *keys),
             found=None if found is ABSENT else found,
-            expected=self.expected,
             ids=ids_of(document, name, row),
             edits=tuple(self.edits_of(document, number)),
             examples=self.examples(number) if self.examples else (),
@@ -265,7 +265,6 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
             message,
             pointer_to(self.name),
             found=[each.found for each in shown] if are_files else None,
-            expected=self.expected,
             edits=edits if self.edits or self.new else (),
             count=len(distinct(self.rows)),
             examples=tuple(each.pointer for each in shown),

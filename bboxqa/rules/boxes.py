@@ -13,7 +13,7 @@ from bboxqa.rules import layout, shapes
 from bboxqa.rules.base import Checked, Rows, record_edit, rule, summary
 from bboxqa.rules.document import Document, following
 
-_AT = "annotations/bbox"
+_AT, _AREA = "annotations/bbox", "annotations/area"
 # In pixels. Less than this is rounding by the exporter; sides of YOLO are rounded to six decimals.
 _ROUNDING, _OF_SIDE = 1e-3, 1e-6
 _SIDES = ("left of", "above", "right of", "below")
@@ -21,8 +21,6 @@ _INSIDE = "a box inside the image"
 _ENOUGH = 5
 # If a larger share of areas is wrong, boxes or outlines may be wrong instead.
 _RARE = 0.1
-_OF_BOXES = """area is width x height of the box in {share} whose outlines have another area; \
-expected the area of the outline"""
 # So many areas that differ by one factor, within this tolerance, are of coordinates that differ.
 _NEAR = 0.04
 
@@ -204,11 +202,10 @@ def _areas(document: Document, settings: ValidateSettings) -> Checked:
     unlike = outlined & (np.abs(of_box - expected) > tolerance * expected + 1)
     habit, n_unlike = wrong & unlike & is_of_box, int((unlike & (wrong | ~is_of_box)).sum())
     habit &= 2 * habit.sum() > n_unlike
-    for where, total in ((habit, n_unlike), (wrong & ~habit, 0)):
-        yield Rows(
-            where, says, "annotations/area", found=lambda row: float(given[row]), new=new,
-            summary=_OF_BOXES if total else "", total=total,
-        )  # fmt: skip
+    what = "area is width x height of the box in {share} whose outlines have another area; "
+    what, found = f"{what}expected the area of the outline", lambda row: float(given[row])
+    yield Rows(habit, says, _AREA, found=found, new=new, summary=what, total=n_unlike)
+    yield Rows(wrong & ~habit, says, _AREA, found=found, new=new)
 
 
 def _scaled(image: IndexArray, ratio: FloatArray) -> BoolArray:
@@ -255,8 +252,7 @@ def _of_many(document: Document, _settings: ValidateSettings) -> Checked:
     facts, bbox, size = document.once(shapes.box_facts), document.annotations.bbox, document.size
     if (found := facts.diagnosis) is not None:
         edits = partial(_converted, document, found) if found.is_certain else None
-        expected, code = layout.EXPECTED_LAYOUT, found.layout.code
-        yield summary(found.message, _AT, found.rows, expected=expected, edits=edits, code=code)
+        yield summary(found.message, _AT, found.rows, edits=edits, code=found.layout.code)
     rows, boxes = np.flatnonzero(facts.swapped), facts.in_swapped & document.has_box
     n_cured = layout.inside(bbox[boxes], size[boxes][:, ::-1]).sum()
     what = f"width and height look swapped in {len(rows):,} of {len(facts.swapped):,} images: "

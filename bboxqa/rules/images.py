@@ -177,13 +177,9 @@ def _shared(
         twins: dict[int, _Twins] = {}
         keys = [*_keys(document, are_copies=are_copies)]
         for row, own in enumerate(keys):
-            there = [
-                (*each, key[0])
-                for key in own
-                for each in known.get(key, {}).items()
-                # M008 reports images that are in both files, beside copies or not.
-                if not are_copies or names[row] not in named[each[0]]
-            ]
+            there = [(*each, key[0]) for key in own for each in known.get(key, {}).items()]
+            # M008 reports images that are in both files, beside copies or not.
+            there = [at for at in there if not are_copies or names[row] not in named[at[0]]]
             shared.update({place for place, *_ in there})
             if there:
                 place, other, how = min(there, key=lambda each: each[0])

@@ -145,7 +145,6 @@ class Layout(msgspec.Struct, frozen=True):
         return np.hstack([first * factor, second * factor])
 
 
-EXPECTED_LAYOUT = "x, y, width, height in pixels"
 # A layout is proved where x, y, width, height fails for a fifth of the boxes, and only one other
 # layout holds for nearly all of them.
 FAILING, _HOLDING = 0.2, 0.99
@@ -339,7 +338,7 @@ def _diagnosis(evidence: _Evidence, layout: Layout, concerned: BoolArray, where:
     message = (
         f"boxes{where} look like {layout}{'' if is_certain else ', or with y before x'}: as "
         f"{_SIDES}, {int((~plain).sum()):,} of {len(judged):,} contradict their image, outline or "
-        f"area; read this way, {int((~held).sum()):,} do; expected {EXPECTED_LAYOUT}"
+        f"area; read this way, {int((~held).sum()):,} do; expected x, y, width, height in pixels"
     )
     return Diagnosis(layout, rows, read[rows], concerned, message, is_certain)
 

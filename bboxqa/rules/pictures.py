@@ -299,10 +299,8 @@ def read_picture(path: Path) -> ImageContent:
                 if raster is not None:
                     size = (int(raster.width), int(raster.height))
                     found = ImageContent(opening.block_problem(raster), stored=size, shown=size)
-        if found is None:
-            unknown = "is not an image of a known format, or its header is broken"
-            found = ImageContent(f"it {absence_of(head) or unknown}")
-        return replace(found, digest=digest)
+        unknown = "is not an image of a known format, or its header is broken"
+        return replace(found or ImageContent(f"it {absence_of(head) or unknown}"), digest=digest)
     except OSError as error:
         return ImageContent(f"the file cannot be read: {opening.reason_of(error)}")
 

@@ -78,9 +78,8 @@ def _top_level(document: Document, _settings: ValidateSettings) -> Checked:
     if year not in (None, "", 0) and not (type(year) is int and year in _YEARS):
         is_text = isinstance(year, str) and year.strip().isdecimal() and int(year) in _YEARS
         fix = (Edit(at, "replace", int(year)),) if is_text else ()
-        expected = "a number such as 2026"
-        what = f"year is {shortened(year)}; expected {expected}"
-        yield Defect(what, at, found=year, expected=expected, edits=fix, code="S013")
+        what = f"year is {shortened(year)}; expected a number such as 2026"
+        yield Defect(what, at, found=year, edits=fix, code="S013")
 
 
 def _records(document: Document, _settings: ValidateSettings) -> Checked:

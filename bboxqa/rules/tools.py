@@ -116,9 +116,9 @@ RULES = (
         breaks="Coordinates relative to the image cannot be converted to pixels.",
         explanation="""Coordinates are relative to the image, and its size is missing: submit the
             task again in Label Studio, put the folder of images next to labels of YOLO, or add the
-            columns image_width and image_height. Or give the sizes, by `--image-size 1920x1080` or
-            by `--image-size FILE`, a table with the columns image, width and height, or annotations
-            that have sizes.""",
+            columns image_width and image_height. Or give the sizes: `--image-size 1920x1080`, or
+            `--image-size PATH`, a folder of images, a table with the columns image, width and
+            height, or annotations that have sizes.""",
         example=_changed(_BOX, (_SIZE, "")),
     ),
     _rule(
