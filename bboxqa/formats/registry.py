@@ -183,12 +183,11 @@ def formats_of(path: Path, choices: Choices = NO_CHOICES) -> list[Format]:
 
 def refuse_idle_columns(files: Iterable[Path], choices: Choices) -> None:
     """Refuse columns that no file has, by their formats; those of other packages may have any."""
-    names = {format_of(each, choices).name for each in files} if choices.columns else set[str]()
-    if names and names <= {*FORMATS} - {"table"}:
-        taken = {key for name, key in _COLUMNS.items() if name in names}
-        for each in choices.columns.keys() - taken:
-            problem = f"{each}=… has no effect: files of the format {', '.join(sorted(names))} have"
-            raise ConfigError(f"{problem} no such columns", "columns")
+    names = {format_of(each, choices).name for each in files}
+    idle = choices.columns.keys() - {_COLUMNS.get(name) for name in names}
+    if idle and names <= {*FORMATS} - {"table"}:
+        problem = f"{min(idle)}=… has no effect: {', '.join(sorted(names))} has no such column"
+        raise ConfigError(problem, "columns")
 
 
 def _recognised(source: SourcePath) -> list[Format]:

@@ -251,11 +251,7 @@ def listed(
     sources = [each for each in found if each.is_folder or not _is_unrelated(each)] or found
     unknown = [each for each in sources if format_of(each) is COCO and not each.is_packed]
     if unknown == sources and all(opening.foreign_kind(each) is not None for each in sources):
-        try:
-            opening.refuse_foreign(sources[0])
-        except DatasetError as error:
-            are_pictures = any(is_picture(each.name) for each in path.members)
-            raise error.with_advice([_IF_MASKS] * are_pictures) from None
+        raise _nothing_in(path, sources, None)
     notes = list[str]()
     if choices.from_format is not None:
         sources = _of_format(sources, choices)
@@ -327,7 +323,8 @@ def _nothing_in(
             listed(file)
         except DatasetError as error:
             inside = f"{file.relative_to(path)}{error.problems[0].removeprefix(str(file))}"
-            return DatasetError([f"{problem}; {one_line(inside)}"], error.advice)
+            more = f"\n{_IF_MASKS}" * any(map(is_picture, names))
+            return DatasetError([f"{problem}; {one_line(inside)}"], error.advice + more)
     advice, named = _NAME_ONE, (each for each in others if is_label_name(each.name))
     if labels := sorted(each for each in named if begins("YOLO", each.head)):
         line = as_utf8(labels[0].head).strip().decode("utf-8", "replace").partition("\n")[0]

@@ -211,7 +211,7 @@ def test_a_format_names_its_own_ways(tmp_path, form, way):
 
 def test_columns_that_no_file_can_have_are_refused(tmp_path):
     path = coco(tmp_path / "1.json", FIRST, annotator="ann")
-    with pytest.raises(ConfigError, match="columns annotator=… has no effect: files of the format"):
+    with pytest.raises(ConfigError, match="columns annotator=… has no effect: coco has no such"):
         read_dataset(path, ReadSettings(choices=Choices(columns={"annotator": "who"})))
 
 

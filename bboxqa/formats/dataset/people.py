@@ -325,14 +325,13 @@ def refuse_equal_names(files: Sequence[AnnotationFile]) -> None:
 
 def _repeated(files: Sequence[AnnotationFile]) -> str:
     """Return what to type where files hold the same annotations for the most part; else ""."""
-    drawn = [[(image, *map(str, each[:2])) for image, of in _drawn_by_image(file).items()
-              for each in of] for file in files]  # fmt: skip
-    n = sum(n > 1 for n in Counter(each for of in drawn for each in {*of}).values())
-    name = shlex.quote(max(zip(drawn, files, strict=True), key=lambda e: len(e[0]))[1].path.name)
-    if 2 * n <= min(map(len, drawn)):
-        return ""
+    drawn = [{(image, *map(str, each[:2])) for image, of in _drawn_by_image(file).items()
+              for each in of} for file in files]  # fmt: skip
+    n = sum(n > 1 for n in Counter(each for of in drawn for each in of).values())
+    name = shlex.quote(max(files, key=lambda file: len(file.columns.id)).path.name)
     some = count(n, "annotation is", "annotations are")
-    return f"{some} in several of them; to read one only, name it, or --pattern {name} in a folder"
+    one = f"{some} in several of them; to read one only, name it, or --pattern {name} in a folder"
+    return one * (2 * n > min(map(len, drawn)))
 
 
 def _refuse_equal(files: Sequence[AnnotationFile], choices: Choices) -> None:

@@ -221,7 +221,7 @@ def _attribution_of(
 ) -> Attribution:
     """Return the annotators of all files, among them those of lists of results, and a model."""
     given = [file for file in files if file.source.role != "predictions"]
-    if reading.min_annotators > 1:
+    if reading.choices.columns and reading.min_annotators > 1:
         refuse_idle_columns([file.path for file in given], reading.choices)
     # Lists of results alone are attributed as other files are.
     others = [file for file in given if file.records != "results"] or given
