@@ -22,7 +22,6 @@ from bboxqa.core.errors import (
     ConfigError,
     DatasetError,
     NothingToCompareError,
-    OtherKindError,
     OutputError,
 )
 from bboxqa.core.files import write_atomically
@@ -260,32 +259,17 @@ def _measured(job: _Job, files: Sequence[Path]) -> tuple[dict[str, Any], list[st
     return row, missed, [*result.headlines, *status, *warnings]
 
 
-_Read = tuple[Dataset, list[str]]
-
-
-def _read_objects(files: Sequence[Path], job: _Job) -> _Read:
-    """Return the data set of the files that hold objects, and notes on the others."""
+def _read_objects(files: Sequence[Path], job: _Job) -> tuple[Dataset, list[str]]:
+    """Return the data set of files, without lists of results beside others, and notes on these."""
     reading = job.reading(outlines=False, keypoints=False, within=job.project.folder)
-
-    def read(wanted: Sequence[Path], what: str = "", left: Sequence[Path] = ()) -> _Read:
-        names = first_few(left, _FILES_NAMED, lambda each: one_line(each.name))
-        notes = [f"{what}: {names}"] * bool(left)
-        try:
-            return read_for(wanted, job.own.agree, reading), notes
-        except OtherKindError as error:
-            objects = [file for file in wanted if file not in error.files]
-            if not 0 < len(objects) < len(wanted):
-                raise
-            others = [file for file in wanted if file in error.files]
-            data, more = read(objects, "files without annotations of objects left out", others)
-            return data, [*notes, *more]
-
     lists = [file for file in files if is_results_list(file, job.own.choices)]
-    if 0 < len(lists) < len(files):
+    others = [file for file in files if file not in lists]
+    if lists and others:
+        names = first_few(lists, _FILES_NAMED, lambda each: one_line(each.name))
+        note = f"lists of results left out, as the other files are measured: {names}"
         with suppress(NothingToCompareError):
-            others = [file for file in files if file not in lists]
-            return read(others, "lists of results left out, as the other files are measured", lists)
-    return read(files)
+            return read_for(others, job.own.agree, reading), [note]
+    return read_for(files, job.own.agree, reading), []
 
 
 Packed = tuple[Row, tuple[tuple[str, bytes], ...]]

@@ -123,11 +123,7 @@ class DatasetError(BboxqaError):
 
 
 class NothingToCompareError(DatasetError):
-    """No image has two annotators; the annotations may be sound."""
-
-
-class OtherKindError(NothingToCompareError):
-    """The files listed in `files` hold captions, results or other records instead of objects."""
+    """No image has two annotators, or a file holds no objects; it may be sound."""
 
 
 _P = ParamSpec("_P")

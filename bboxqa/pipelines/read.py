@@ -24,7 +24,7 @@ from bboxqa.core.arrays import (
     find,
     listed_by,
 )
-from bboxqa.core.errors import ConfigError, DatasetError, OtherKindError, naming
+from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError, naming
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.plugins import lookup
 from bboxqa.formats.choices import given
@@ -473,7 +473,7 @@ def with_findings(
             advice = f"A list of results: {_A_RESULT}"
             if not isinstance(read.top, list):
                 advice += f"\nAnnotations of a model are one more file: --annotator NAME={path}"
-            return OtherKindError(error.problems, advice, files=[path])
+            return NothingToCompareError(error.problems, advice, files=[path])
         if kind.name and not (kind.is_measured or is_list):
             expected = "expected objects with boxes, polygons or masks"
             others[path] = f"{path}: holds {kind.name}; {expected}"
@@ -489,7 +489,7 @@ def with_findings(
         problems, advice = [*others.values()], f"What can be checked of it: {command}"
         if any(each.is_dir() for each in given):
             advice += "\nTo read others of the folder: --pattern GLOB, such as 'instances*.json'"
-        other = OtherKindError(problems, advice, command=command, files=list(others))
+        other = NothingToCompareError(problems, advice, command=command, files=list(others))
         return other.with_advice(error.added)
     # Problems of annotators or of several files cannot be found in the content of one file.
     of_files = zip(error.problems, error.files, strict=True)

@@ -221,13 +221,12 @@ class TestStatus:
         assert (tmp_path / "out/projects/p/findings.jsonl").is_file()
         assert not (tmp_path / "out/projects/p/summary.json").exists()
 
-    def test_captions_beside_objects_are_left_out(self, tmp_path):
+    def test_captions_beside_objects_are_not_measured(self, tmp_path):
         captions = [{"id": 1, "image_id": 1, "caption": "a dog"}]
         write(tmp_path / "root/p/captions.json", document(captions))
         row = done(tmp_path, differing())
-        assert (row.status, row.n_files, row.n_annotators) == ("measured", 2, 2)
-        notes = json.loads((tmp_path / "out/projects/p/summary.json").read_text())["notes"]
-        assert "files without annotations of objects left out: captions.json" in notes
+        assert (row.status, row.n_files) == ("not measured", 2)
+        assert "captions.json: holds COCO captions; expected objects with boxes" in row.message
 
     @pytest.mark.parametrize(
         ("content", "message"),
