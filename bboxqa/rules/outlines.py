@@ -217,9 +217,6 @@ def _overlapping(document: Document, settings: ValidateSettings) -> Checked:
     yield Rows(far, says, _AT, "rings apart", found, owner=rows)
 
 
-_SINGLE = "0 for masks of single objects"
-
-
 def _mask(*runs: int, height: int = 80, width: int = 100) -> dict[str, Any]:
     return {"segmentation": {"size": [height, width], "counts": list(runs)}}
 
@@ -260,9 +257,10 @@ def _crowds(document: Document, _settings: ValidateSettings) -> Checked:
     of_cvat = (are_of_cvat(document.record(row).get("attributes")) for row in rows.tolist())
     all_crowds = len(rows) > 1 and are_crowds.all()
     if are_crowds[rows].all() and (all_crowds or all(of_cvat)):
-        what = f"iscrowd is 1 in {count(len(rows), 'mask')}, all of them; expected {_SINGLE}"
+        what = f"iscrowd is 1 in {count(len(rows), 'mask')}, all of them; expected 0 for masks of "
+        what += "single objects"
         edits = lambda row: record_edit("annotations", row, "iscrowd", value=0)  # noqa: E731
-        yield summary(what, at, rows, expected=_SINGLE, edits=edits, code="R003")
+        yield summary(what, at, rows, edits=edits, code="R003")
     polygon = np.isin(columns.form, (Form.RINGS, Form.FLAT, Form.PAIRS, Form.NESTED))
     says, expected = "iscrowd is 1 for a polygon", "0, or run lengths of a crowd"
     yield Rows(are_crowds & polygon, says, at, expected, new=lambda _row: 0, code="R004")

@@ -62,10 +62,9 @@ def _rotated(document: Document, settings: ValidateSettings) -> Checked:
     if document.reading.origin is None and boxes.is_most:
         rows = rotations.row[rotations.n_numbers > 0]
         what = f"bbox of {count(len(rows), 'annotation')} has an angle, or four corners; expected "
-        yield summary(what + _FOUR, at, rows, expected=_FOUR, code="O009")
+        yield summary(what + "x, y, width, height", at, rows, code="O009")
 
 
-_FOUR = "x, y, width, height"
 # In valid files, points are up to 0.6 longer sides outside their boxes.
 _FAR = 1.0
 
