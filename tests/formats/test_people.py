@@ -213,6 +213,9 @@ def test_columns_that_no_file_can_have_are_refused(tmp_path):
     path = coco(tmp_path / "1.json", FIRST, annotator="ann")
     with pytest.raises(ConfigError, match="columns annotator=… has no effect: coco has no such"):
         read_dataset(path, ReadSettings(choices=Choices(columns={"annotator": "who"})))
+    # Projects of several formats may share settings.
+    paths = files(tmp_path, both=document(keyed("annotator", "ann", "bob")))
+    read_dataset(paths, ReadSettings(choices=Choices(columns={"annotator": "who"})))
 
 
 def test_files_whose_images_have_no_name(tmp_path):

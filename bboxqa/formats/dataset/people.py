@@ -27,7 +27,7 @@ from bboxqa.formats.records import (
     ReadSettings,
     annotator_name,
 )
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, refuse_idle_columns
 from bboxqa.formats.sources import Sources
 from bboxqa.model.annotations import Choices
 from bboxqa.model.table import ShownIds
@@ -400,6 +400,7 @@ def _nothing_found(
     files: Sequence[AnnotationFile], found: Sequence[Attribution], reading: ReadSettings
 ) -> NothingToCompareError:
     """Return an error for files by fewer than two annotators, with how to name them."""
+    refuse_idle_columns([file.path for file in files], reading.choices)
     named = [each for each in found if not each.is_of_nobody]
     problem = "no annotator is named in the files"
     if named:

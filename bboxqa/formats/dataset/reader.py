@@ -22,7 +22,7 @@ from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.names import with_category_map, with_join_names
 from bboxqa.formats.dataset.people import Attribution, attribute, refuse_equal_names
 from bboxqa.formats.records import EVERYTHING, AnnotationFile, ReadSettings, id_number
-from bboxqa.formats.registry import format_of, is_results_list, refuse_idle_columns
+from bboxqa.formats.registry import format_of, is_results_list
 from bboxqa.formats.source import SourcePath
 from bboxqa.formats.sources import (
     Sources,
@@ -221,8 +221,6 @@ def _attribution_of(
 ) -> Attribution:
     """Return the annotators of all files, among them those of lists of results, and a model."""
     given = [file for file in files if file.source.role != "predictions"]
-    if reading.choices.columns and reading.min_annotators > 1:
-        refuse_idle_columns([file.path for file in given], reading.choices)
     # Lists of results alone are attributed as other files are.
     others = [file for file in given if file.records != "results"] or given
     beside = files[len(others) :]
