@@ -248,7 +248,8 @@ def listed(
     if not found:
         raise _nothing_in(path, [*below, *others], pattern)
     opening.refuse_damaged(others, found)
-    sources = [each for each in found if each.is_folder or not _is_unrelated(each)] or found
+    related = [each for each in found if not _repeats_boxes(each, found)]
+    sources = [each for each in related if each.is_folder or not _is_unrelated(each)] or related
     unknown = [each for each in sources if format_of(each) is COCO and not each.is_packed]
     if unknown == sources and all(opening.foreign_kind(each) is not None for each in sources):
         raise _nothing_in(path, sources, None)
@@ -263,6 +264,14 @@ def listed(
         why = "no annotations in a known format, or read only if their paths are given"
         notes += [f"{count(len(left), 'file')} left out: {why} ({shown})"] * bool(left)
     return [path] if sources == below[:1] and not is_folder else sources, notes
+
+
+def _repeats_boxes(file: SourcePath, found: Sequence[SourcePath]) -> bool:
+    """Return whether a table has the masks of Open Images whose boxes are in one beside it."""
+    boxes = file.name.replace("-object-segmentation.csv", "-bbox.csv")
+    return boxes != file.name and any(
+        each.name.endswith(boxes) and each.parent == file.parent for each in found
+    )
 
 
 def _is_matched(pattern: str | None, *paths: Path) -> bool:

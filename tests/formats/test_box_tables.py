@@ -111,6 +111,23 @@ def test_shares_need_the_size_of_the_image(tmp_path):
             assert drawn(alone(path)) == [("a", "(not named)", "Cat", 20, 25, 80, 75)]
 
 
+def test_masks_of_open_images_do_not_repeat_the_boxes_beside_them(tmp_path):
+    masks = "train-annotations-object-segmentation.csv"
+    header = "MaskPath,ImageID,LabelName,BoxID,BoxXMin,BoxXMax,BoxYMin,BoxYMax,PredictedIoU,Clicks"
+    table(tmp_path, header, "a_m1_0123.png,a,/m/1,0123,0.1,0.5,0.25,1,0.9,", name=masks)
+    with bboxqa.reading(image_size=(200, 100)):
+        assert len(alone(tmp_path).annotations) == 1
+        table(
+            tmp_path,
+            OPEN,
+            "a,xclick,/m/1,1,0.1,0.5,0.25,1,0,1",
+            name="oidv6-train-annotations-bbox.csv",
+        )
+        data = alone(tmp_path)
+    assert len(data.annotations) == 1
+    assert data.notes[0].partition(" (")[2] == f"{masks})"
+
+
 def of_corners(tmp_path, *boxes):
     """Write a table with boxes of corners, each in an image of 200 × 100; return its path."""
     rows = [f"{number}.jpg,ann,cat,{box},200,100" for number, box in enumerate(boxes)]
