@@ -124,7 +124,7 @@ def choices_of(values: Mapping[str, Any]) -> Choices:
 
         if not isinstance(columns, Mapping):
             raise ConfigError(f"is {columns!r}; expected such as {{'image': 'file'}}", "columns")
-        for each in columns.keys() - NAMES.keys():
+        for each in (name for name in columns if name not in NAMES):
             raise ConfigError(f"{each!r} is none of {', '.join(NAMES)}", "columns:")
     size = values.get("image_size")
     if size is not None:
